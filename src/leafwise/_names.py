@@ -27,8 +27,8 @@ SUBMODULE_NAMES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "integrations": (
         "Status", "adopt", "enable", "register_attrs", "register_mapping",
-        "register_model", "register_sequence", "status", "support", "treedef_from",
-        "treedef_to",
+        "register_model", "register_sequence", "register_struct", "status", "support",
+        "treedef_from", "treedef_to",
     ),
     "nn": (
         "All", "Any", "BatchNorm", "BatchStat", "Cache", "Data", "Dict", "Dropout",

@@ -8,7 +8,7 @@ of `Pytree`s.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from ._records import Record
@@ -177,6 +177,27 @@ def kind_in(metadata: Mapping[Any, Any]) -> Kind | None:
     return _common_kind(
         declarations, f"metadata that disagrees: {short_repr(dict(metadata))}"
     )
+
+
+def kind_among(marks: Iterable[Any]) -> Kind | None:
+    """Return the kind that marks in `Annotated[...]` declare, None if none does.
+
+    Args:
+        marks: What stands behind the type: a `Kind`, or `static()` and the like, which
+            are dataclass fields.
+
+    Raises:
+        ValueError: The declarations of a mark disagree.
+    """
+    for mark in marks:
+        if isinstance(mark, Kind):
+            return mark
+        metadata = getattr(mark, "metadata", None)
+        if isinstance(metadata, Mapping):
+            kind = kind_in(metadata)
+            if kind is not None:
+                return kind
+    return None
 
 
 def _common_kind(declarations: set[Kind | None], message: str) -> Kind | None:

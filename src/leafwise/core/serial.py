@@ -145,7 +145,7 @@ def write_json(code: Code, count: int, mode: Mode, *, gaps: bool = False) -> str
         for run, rule, arity, aux in code:
             if rule not in names:
                 names[rule] = _json_name(rule)
-            entry = [run, names[rule], arity, _write_aux(rule, aux, writer)]
+            entry = [run, names[rule], arity, write_aux(rule, aux, writer)]
             entries.append(json_text(entry))
     except Exception as error:  # of a codec too; it is raised with the place
         locate(error, node_path(code, len(entries)))
@@ -195,7 +195,12 @@ def _json_name(rule: Rule) -> Any:
     return [f"{module}:{qualname}", rule.namespace]
 
 
-def _write_aux(rule: Rule, aux: Any, writer: Writer) -> Any:
+def write_aux(rule: Rule, aux: Any, writer: Writer) -> Any:
+    """Return the JSON of the aux data of a node.
+
+    Raises:
+        TreeDefError: It has a value that cannot be written; names the class.
+    """
     try:
         return aux_form_of(rule).write(rule, aux, writer)
     except TreeDefError as error:

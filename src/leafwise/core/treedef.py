@@ -903,6 +903,15 @@ def runner_of(treedef: PyTreeDef) -> Runner:
     return treedef._runner
 
 
+def checked_leaves(treedef: PyTreeDef, leaves: Iterable[Any]) -> list[Any]:
+    """Return leaves as a list.
+
+    Raises:
+        StructureError: There are more or fewer than the structure has.
+    """
+    return treedef._checked(leaves)
+
+
 def set_runner(treedef: PyTreeDef, runner: Runner) -> None:
     """Let something else build and match the trees of a treedef, in the same way."""
     treedef._runner = runner

@@ -15,28 +15,30 @@ if TYPE_CHECKING:
     from .bridge import Status as Status
     from .bridge import enable as enable
     from .bridge import status as status
-    from .libraries import adopt as adopt
+    from .foreign import adopt as adopt
+    from .foreign import treedef_from as treedef_from
+    from .foreign import treedef_to as treedef_to
     from .libraries import register_attrs as register_attrs
     from .libraries import register_mapping as register_mapping
     from .libraries import register_model as register_model
     from .libraries import register_sequence as register_sequence
+    from .libraries import register_struct as register_struct
     from .libraries import support as support
-    from .libraries import treedef_from as treedef_from
-    from .libraries import treedef_to as treedef_to
 
 
 _HOMES: Final = {
     "Status": "bridge",
-    "adopt": "libraries",
+    "adopt": "foreign",
     "enable": "bridge",
     "register_attrs": "libraries",
     "register_mapping": "libraries",
     "register_model": "libraries",
     "register_sequence": "libraries",
+    "register_struct": "libraries",
     "status": "bridge",
     "support": "libraries",
-    "treedef_from": "libraries",
-    "treedef_to": "libraries",
+    "treedef_from": "foreign",
+    "treedef_to": "foreign",
 }
 """The names that are imported on first use, with their modules."""
 
@@ -52,6 +54,7 @@ __all__ = [
     "register_mapping",
     "register_model",
     "register_sequence",
+    "register_struct",
     "status",
     "support",
     "treedef_from",

@@ -1,13 +1,12 @@
 """The bridge: classes that are trees here become trees in other frameworks.
 
-Owns the list of classes that asked for it, and the moment at which a framework learns
-of them: at once if it is loaded, otherwise right after somebody imports it; for that,
-the one finder on `sys.meta_path`, which is there only while a module is awaited. Owns
-also the moment at which torch's compiler learns what to trace.
+A class that asks for it is registered in a framework at once if that is loaded, and
+else right after somebody imports it. For that, there is a finder on `sys.meta_path`, as
+long as a module is waited for. torch's compiler learns in the same way what to trace.
 
-What is particular to a framework stands in a module of its own, which is loaded by its
-name once the framework is, and knows nothing of this one. Small, since it is loaded
-with the package.
+How a class is registered in a framework stands in a module of the framework's name,
+which is loaded once the framework is. This module is small, since it is loaded with the
+package.
 
 `LEAFWISE_BRIDGE=0` in the environment switches all of it off.
 """
@@ -19,12 +18,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, overload
 from weakref import WeakKeyDictionary
 
 from .._hooks import hooks
 from .._lazy import is_loading, late_module, real
 from .._runtime import Guard, live_classes
+from .._text import safe_repr, typed_repr
 from ..core.registry import GLOBAL, current, lookup
 
 
@@ -64,16 +64,17 @@ class _Finder:
         """Let the other finders find an awaited module, and wrap its loader."""
         if name not in self.actions:
             return None
-        for finder in [*sys.meta_path]:
-            find = None if finder is self else getattr(finder, "find_spec", None)
-            spec = None if find is None else find(name, path, target)
+        for finder in list(sys.meta_path):
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec: Any = finder.find_spec(name, path, target)
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
                     spec.loader = _Loader(spec.loader, self)
                 return spec
         return None
 
-    def loaded(self, name: str) -> None:
+    def run_action(self, name: str) -> None:
         """Do what was to be done after an import; leave if it was the last."""
         with _guard.lock:
             action = self.actions.pop(name, None)
@@ -84,7 +85,7 @@ class _Finder:
 
 
 class _Loader:
-    """Loads a framework as its own loader does, and tells the finder."""
+    """Loads a module as its own loader does, then has the finder act."""
 
     def __init__(self, loader: Any, finder: _Finder) -> None:
         self._loader = loader
@@ -105,7 +106,7 @@ class _Loader:
             spec.loader = self._loader
         self._loader.exec_module(module)
         hooks.imported_modules.add(module.__name__)
-        self._finder.loaded(module.__name__)
+        self._finder.run_action(module.__name__)
 
 
 _guard: Final = Guard()
@@ -133,29 +134,29 @@ _COMPILER: Final = "torch._dynamo"
 
 
 def watch_compiler() -> None:
-    """Tell torch's compiler what to trace, now or once it is imported.
+    """Configure torch's compiler, now or once it is imported.
 
-    It is told of each module of ours once, as soon as that is loaded: nothing is loaded
-    for it, since the compiler may be tracing already, and classes that come into the
-    registry meanwhile would confuse its guards. So this is called again when a class
-    has been made.
+    What it is to trace in place of a module of ours, it learns once, as soon as that
+    module is loaded: nothing is loaded for it, since the compiler may be tracing
+    already, and classes that come into the registry meanwhile would confuse its guards.
+    So this is called again when a class has been made.
     """
     if not is_enabled() or is_loading(_COMPILER):
         return
     if _COMPILER not in sys.modules:
         after_import(_COMPILER, watch_compiler)
         return
-    ways = _module_of("torch")
-    for name in [*ways.untold]:
+    torch_bridge = _module_of("torch")
+    for name in list(torch_bridge.pending):
         if name not in sys.modules:
-            after_import(name, functools.partial(ways.tell_compiler, name))
+            after_import(name, functools.partial(torch_bridge.configure_compiler, name))
         elif not is_loading(name):
-            ways.tell_compiler(name)
+            torch_bridge.configure_compiler(name)
 
 
-# ---------------------------------------------------------------- telling frameworks
+# ---------------------------------------------------- registering in frameworks
 
-_IS_LEAF: Final = "its instances are leaves"
+_IS_LEAF: Final = "its instances are leaves in leafwise"
 
 
 class Framework:
@@ -168,60 +169,64 @@ class Framework:
 
     Attributes:
         name: The name of the module that is waited for.
-        begun: Whether that was done.
-        done: What became of each class: "" if it is registered, or why not.
-        waiting: What to do before the first class.
+        has_begun: Whether `begin` was called.
+        outcomes: What became of each class: "" if it is registered, or why not.
+        first_actions: Functions to call before the first class.
     """
 
-    __slots__ = ("begun", "done", "name", "waiting")
+    __slots__ = ("first_actions", "has_begun", "name", "outcomes")
 
     def __init__(self, name: str) -> None:
         self.name: str = name
-        self.begun: bool = False
-        self.done: WeakKeyDictionary[type, str] = WeakKeyDictionary()
-        self.waiting: list[Callable[[], None]] = []
+        self.has_begun: bool = False
+        self.outcomes: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+        self.first_actions: list[Callable[[], None]] = []
 
     def module(self) -> ModuleType | None:
         """Return the framework's module if it is loaded completely."""
-        found: ModuleType | None = real(self.name)
-        return found
+        module: ModuleType | None = real(self.name)
+        return module
 
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded."""
         module = self.module()
         if module is None:
             return
-        ways = _module_of(self.name)
-        outcome = self.done.get(cls, _IS_LEAF)
+        bridge = _module_of(self.name)
+        rule = lookup(cls)  # first: `support` announces a class that it looks up
+        outcome = self.outcomes.get(cls, _IS_LEAF)
         if outcome == "":
-            ways.register_again(cls, lookup(cls))
+            bridge.register_again(cls, rule)
         if outcome != _IS_LEAF:
             return
-        if not self.begun:
-            self.begun = True
-            ways.begin(module)
-            _module_of("libraries")  # objects ask it what a framework knows
-            for action in self.waiting:
+        if not self.has_begun:
+            self.has_begun = True
+            bridge.begin(module)
+            _module_of("foreign")  # objects ask it what a framework knows
+            for action in self.first_actions:
                 action()
-        rule = lookup(cls)
         if rule is None:
-            self.done[cls] = _IS_LEAF
+            self.outcomes[cls] = _IS_LEAF
             return
-        self.done[cls] = ""
+        self.outcomes[cls] = ""
         try:
-            ways.register(module, cls, rule)
+            bridge.register(module, cls, rule)
         except ValueError as error:  # so all of them say that they know a class
-            self.done[cls] = f"registered there already: {error}"
+            self.outcomes[cls] = f"{_BY_OTHERS}: {error}"
+
+
+_BY_OTHERS: Final = "registered there already"
 
 
 def _module_of(name: str) -> Any:
-    """Return what this package knows of a framework."""
+    """Return a module of this package, loaded by its name."""
     return late_module(f".{name}", __package__)
 
 
 FRAMEWORKS: Final = {name: Framework(name) for name in ("jax", "optree", "torch")}
 
 _classes: Final[WeakKeyDictionary[type, None]] = WeakKeyDictionary()
+"""The classes that other frameworks are to know."""
 
 
 def _note(cls: type) -> None:
@@ -255,8 +260,8 @@ def enable(name: str) -> None:
         >>> bridge.enable("jax")  # does nothing as long as jax is not imported
     """
     if name not in FRAMEWORKS:
-        known = ", ".join(map(repr, FRAMEWORKS))
-        raise ValueError(f"unknown framework {name!r}; known: {known}")
+        names = ", ".join(map(repr, FRAMEWORKS))
+        raise ValueError(f"unknown framework {name!r}; known: {names}")
     with _guard.lock:
         for cls in live_classes(_classes):
             FRAMEWORKS[name].take(cls)
@@ -271,9 +276,12 @@ def once_loaded(name: str, action: Callable[[], None]) -> None:
     """
     with _guard.lock:
         if FRAMEWORKS[name].module() is None:
-            FRAMEWORKS[name].waiting.append(action)
+            FRAMEWORKS[name].first_actions.append(action)
             return
     action()
+
+
+# ----------------------------------------------------------- what is registered where
 
 
 class Status(NamedTuple):
@@ -296,57 +304,169 @@ class Status(NamedTuple):
     refused: dict[type, str]
 
 
-def status() -> dict[str, Status]:
+class _StatusTable(dict[str, Status]):
+    """The status of each framework, printed as a table with a line for each."""
+
+    def __repr__(self) -> str:
+        lines = [f"{name:<8}{_summary(status)}" for name, status in self.items()]
+        return "\n".join(lines)
+
+
+def _summary(status: Status) -> str:
+    """Return a line about the classes of a user; those of leafwise are counted."""
+    own = [cls for cls in status.registered if not _is_of_leafwise(cls)]
+    refused = {
+        cls: _BY_OTHERS if reason.startswith(_BY_OTHERS) else reason
+        for cls, reason in status.refused.items()
+        if not _is_of_leafwise(cls)
+    }
+    if not status.loaded:
+        waiting = [cls for cls, reason in refused.items() if reason == _NOT_LOADED]
+        return f"not loaded; registers when it is: {_names(waiting)}"
+    parts = [f"{len(status.registered) - len(own)} classes of leafwise, {_names(own)}"]
+    for reason in dict.fromkeys(refused.values()):
+        classes = [cls for cls, other in refused.items() if other == reason]
+        parts.append(f"not {_names(classes)}: {reason}")
+    return "; ".join(parts)
+
+
+def _is_of_leafwise(cls: type) -> bool:
+    package, _, _ = __name__.partition(".")
+    return cls.__module__.partition(".")[0] == package
+
+
+def _names(classes: Sequence[type]) -> str:
+    """Return the names of a few classes, and the number of the others."""
+    names = [cls.__qualname__ for cls in classes[:_MAX_NAMES]]
+    if len(classes) > _MAX_NAMES:
+        names.append(f"{len(classes) - _MAX_NAMES} more")
+    return ", ".join(names) or "no others"
+
+
+_MAX_NAMES: Final = 5
+
+
+@overload
+def status() -> dict[str, Status]: ...
+@overload
+def status(cls: type, /) -> dict[str, str]: ...
+def status(cls: type | None = None, /) -> Any:
     """Return the classes registered in each framework, and why others are not.
 
+    Args:
+        cls: A class, to be told of this one only.
+
+    Returns:
+        A `Status` for each framework, which print as a table. For a class, one sentence
+        for each: whether the class is a node there, or why it is a leaf.
+
+    Raises:
+        TypeError: The argument is not a class.
+
     Example:
-        >>> from leafwise.integrations import bridge
-        >>> [*bridge.status()]
+        >>> import leafwise as lw
+        >>> list(lw.integrations.status())
         ['jax', 'optree', 'torch']
+        >>> class Hidden:
+        ...     x = 1
+        >>> _ = lw.register_dataclass(Hidden, ["x"], [], bridge=False)
+        >>> lw.integrations.status(Hidden)["jax"]
+        'a leaf: it was registered with bridge=False'
     """
     with _guard.lock:
-        return {name: _status(known) for name, known in FRAMEWORKS.items()}
-
-
-def _unasked() -> list[type]:
-    """Return the classes that were registered here, and nowhere else on purpose."""
-    rules = current.state.layers[GLOBAL].rules
-    return [cls for cls, rule in rules.items() if rule and cls not in _classes]
+        if cls is not None:
+            if not isinstance(cls, type):
+                raise TypeError(f"status takes a class, got {typed_repr(cls)}")
+            return {
+                name: _status_of_class(framework, cls)
+                for name, framework in FRAMEWORKS.items()
+            }
+        return _StatusTable(
+            (name, _status(framework)) for name, framework in FRAMEWORKS.items()
+        )
 
 
 _NOT_LOADED: Final = "the framework is not loaded"
+_NOT_BRIDGED: Final = "it was registered with bridge=False"
 
 
 def _status(framework: Framework) -> Status:
-    done = [(cls, framework.done[cls]) for cls in live_classes(framework.done)]
-    refused = {cls: why for cls, why in done if why}
-    loaded = framework.module() is not None
-    waiting = [cls for cls in live_classes(_classes) if cls not in framework.done]
-    why = "it is not registered there; call enable" if loaded else _NOT_LOADED
-    refused |= dict.fromkeys(waiting, why)
-    refused |= dict.fromkeys(_unasked(), "it was registered with bridge=False")
-    registered = (cls for cls, why in done if not why)
-    return Status(loaded, tuple(registered), refused)
+    outcomes = [
+        (cls, framework.outcomes[cls]) for cls in live_classes(framework.outcomes)
+    ]
+    registered = [cls for cls, reason in outcomes if not reason]
+    refused = {cls: reason for cls, reason in outcomes if reason}
+    for cls in live_classes(_classes):
+        if cls not in framework.outcomes:
+            refused[cls] = _why_not_yet(framework)
+    rules = current.state.layers[GLOBAL].rules
+    for cls, rule in rules.items():
+        if rule is not None and cls not in _classes:
+            refused[cls] = _NOT_BRIDGED
+    return Status(framework.module() is not None, tuple(registered), refused)
+
+
+def _why_not_yet(framework: Framework) -> str:
+    """Return why a class that a framework is to know is not registered there yet."""
+    if framework.module() is None:
+        return _NOT_LOADED
+    return f"call leafwise.integrations.enable({framework.name!r})"
+
+
+def _status_of_class(framework: Framework, cls: type) -> str:
+    outcome = framework.outcomes.get(cls)
+    if outcome == "":
+        return "a node"
+    if outcome is not None and outcome.startswith(_BY_OTHERS):
+        return f"a node, {_BY_OTHERS}"
+    if cls not in _classes:
+        return f"a leaf: {_why_unknown(cls)}"
+    if framework.module() is None:
+        return f"a node as soon as {framework.name} is imported"
+    return f"a leaf: {outcome or _why_not_yet(framework)}"
+
+
+def _why_unknown(cls: type) -> str:
+    """Return why no framework is to know a class."""
+    rules = current.state.layers[GLOBAL].rules
+    if rules.get(cls) is not None:
+        return _NOT_BRIDGED
+    if cls in rules:
+        return "it was registered as a leaf"
+    for name, layer in current.state.layers.items():
+        if layer.rules.get(cls) is not None:
+            return f"it is registered in namespace {safe_repr(name)} only"
+    rule = lookup(cls)
+    if rule is None:
+        return "it is not registered in leafwise"
+    for base in cls.__mro__[1:]:
+        if rules.get(base) is not None:
+            return (
+                f"it is a node here as a subclass of {base.__qualname__}; register it"
+            )
+    if rule.cls is not cls or rule.name != "custom":
+        return "leafwise does not register containers of Python"
+    return "it is a node here by support or adopt; register it"
 
 
 # ------------------------------------------------------------------------ listening
 
 
-def _learn_what_is_known(_value: Any) -> None:
+def _load_foreign(_value: Any) -> None:
     """Let checks ask the frameworks, now that a value comes that one may know.
 
     They are asked from the first class on that is registered there; where none is to
     be, this says when.
     """
     if any(real(name) is not None for name in FRAMEWORKS):
-        _module_of("libraries")  # which puts itself behind this function
+        _module_of("foreign")  # which puts itself behind this function
 
 
 def listen() -> None:
     """Take note of all classes that are announced, and wait for the frameworks."""
     if not is_enabled():
         hooks.class_announced.append(_note)
-        hooks.foreign_nodes.append(_learn_what_is_known)
+        hooks.foreign_nodes.append(_load_foreign)
         return
     hooks.class_announced.append(_announce)
     for name in FRAMEWORKS:

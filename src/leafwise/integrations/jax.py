@@ -1,11 +1,13 @@
 """jax: registration of classes, trace levels, and `ravel`.
 
 A class is registered with key paths, and with aux data that jax can compare; as one of
-jax's own dataclass nodes where that makes no difference.
+jax's own dataclass nodes where that makes no difference. `jax.export` can save programs
+with it, by its qualified name.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 import warnings
@@ -13,14 +15,22 @@ from collections.abc import Callable, Sequence
 from enum import EnumType
 from types import FunctionType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from .._lazy import real
 from .._runtime import late_imports
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Fields, Rule
 from ..ops.map import tree_flatten
-from .nodes import PLAIN_TYPES, key_converter, make_node
+from .nodes import (
+    PLAIN_TYPES,
+    bare_aux,
+    key_converter,
+    make_node,
+    qualified_name,
+    read_aux,
+    write_aux,
+)
 
 
 __all__ = ["begin", "ravel", "register", "register_again"]
@@ -30,11 +40,12 @@ def begin(jax: Any) -> None:
     """Make objects record the trace level at which they are changed.
 
     If jax has no function for this, trace levels are not recorded and a warning is
-    issued.
+    issued. Also lets users replace how `jax.export` saves classes of leafwise.
 
     Args:
         jax: The module.
     """
+    _let_users_save()
     # here, since classes of `nn` are registered in jax while `nn` is imported
     with late_imports:
         from ..nn.checks import watch  # noqa: PLC0415
@@ -67,6 +78,7 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
     if register_dataclass is not None and _is_rebuilt_by_jax(cls, rule.form):
         register_dataclass(cls, rule.form.data, rule.form.meta)
         _dataclasses[cls] = rule.form.data, rule.form.meta
+        _make_savable(cls, rule, is_bare=True)
         return
 
     flatten: Callable[[Any], tuple[Sequence[Any], Any]]
@@ -100,6 +112,7 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
         return list(zip(keys, children, strict=True)), aux
 
     util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    _make_savable(cls, rule, is_bare=rule.fill is not None)
 
 
 def register_again(cls: type, rule: Rule | None) -> None:
@@ -121,6 +134,106 @@ def register_again(cls: type, rule: Rule | None) -> None:
         f"{names[0]} and the static fields {names[1]}; it has no way to replace it",
         stacklevel=2,
     )
+
+
+# -------------------------------------------------------------------- saved programs
+
+_savable: Final[WeakSet[type]] = WeakSet()
+"""The classes that `jax.export` saves by functions of ours."""
+
+
+def _make_savable(cls: type, rule: Rule, is_bare: bool) -> None:
+    """Let `jax.export` save programs with a class, by its qualified name.
+
+    Of several classes of one name, the last one is read. A name that a user has given
+    to a class stays with that class.
+
+    Args:
+        cls: The class, which jax knows.
+        rule: Its node type here.
+        is_bare: Whether jax has its aux data as it is, never in an `Aux`.
+    """
+    tables = _tables_of_export()
+    if tables is None:
+        return
+    _, by_name = tables
+    name = qualified_name(cls)
+    if name in by_name:
+        other, *_ = by_name[name]
+        if other not in _savable:
+            return
+        _forget_saving(other)
+
+    def serialize(aux: Any) -> bytes:
+        return write_aux(rule, aux).encode()
+
+    def deserialize(text: bytes) -> Any:
+        return read_aux(rule, bytes(text).decode(), is_bare)
+
+    _register_saving(
+        cls,
+        serialized_name=name,
+        serialize_auxdata=serialize,
+        deserialize_auxdata=deserialize,
+    )
+    _savable.add(cls)
+
+
+def _tables_of_export() -> tuple[dict[Any, Any], dict[str, Any]] | None:
+    """Return the tables of `jax.export`, by class and by name; None if it has others.
+
+    An entry can only be replaced in the tables: jax has no function for it. Where that
+    is not possible, nothing is registered, so that users can.
+    """
+    module = sys.modules.get("jax._src.export._export")
+    by_class = getattr(module, "serialization_registry", None)
+    by_name = getattr(module, "deserialization_registry", None)
+    if type(by_class) is not dict or type(by_name) is not dict:
+        return None
+    return by_class, by_name
+
+
+def _forget_saving(cls: type) -> None:
+    """Remove a class of ours from the tables of `jax.export`."""
+    tables = _tables_of_export()
+    _savable.discard(cls)
+    if tables is not None:
+        by_class, by_name = tables
+        name, *_ = by_class.pop(cls)
+        del by_name[name]
+
+
+_register_saving: Callable[..., Any]
+"""jax's own `register_pytree_node_serialization`."""
+
+
+def _let_users_save() -> None:
+    """Replace jax's function that registers how a class is saved.
+
+    jax's own one refuses a class that it has already. The function of a user gets the
+    aux data that the user's flatten function returned.
+    """
+    global _register_saving
+    try:
+        export: Any = importlib.import_module("jax.export")
+        _register_saving = export.register_pytree_node_serialization
+    except (ImportError, AttributeError):
+        return
+
+    @functools.wraps(_register_saving)
+    def register_pytree_node_serialization(
+        nodetype: Any, *, serialize_auxdata: Callable[[Any], bytes], **options: Any
+    ) -> Any:
+        if nodetype in _savable:
+            _forget_saving(nodetype)
+        return _register_saving(
+            nodetype,
+            serialize_auxdata=lambda aux: serialize_auxdata(bare_aux(aux)),
+            **options,
+        )
+
+    replacement: Any = register_pytree_node_serialization
+    export.register_pytree_node_serialization = replacement
 
 
 # ----------------------------------------------------------- jax's own dataclass nodes

@@ -1,56 +1,57 @@
-"""The other way: classes of other libraries become nodes here.
+"""Classes of other libraries become nodes here, each as its own type.
 
-Each is kept as its own type. `support` is for whole families of containers, the
-`register_` functions are for one class, and `adopt` is for what jax knows: such nodes
-are flattened by jax's own public functions, one level at a time. Nothing here imports a
-library: a class is looked at when it is first seen, and then its library is loaded.
+`support` is for all classes of a library, the `register_` functions are for one class.
+No library is imported: a class is looked at when it is first seen, and then its library
+is loaded.
 """
 
 from __future__ import annotations
 
-import copy
 import functools
 import sys
-from collections.abc import (
-    Callable,
-    Mapping,
-    MutableMapping,
-    MutableSequence,
-    Sequence,
-)
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+from weakref import WeakSet
 
 from .._hooks import hooks
 from .._lazy import real
-from .._text import FAULTS, add_note, short_repr
-from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ..core.keys import DictKey, SequenceKey
 from ..core.node import Rule
-from ..core.register import FunctionRule, ItemsRule
-from ..core.registry import GLOBAL, add_adopter, check_class, install, remembering
-from ..core.treedef import PyTreeDef
+from ..core.registry import (
+    GLOBAL,
+    Dispatch,
+    add_adopter,
+    check_class,
+    install,
+    remembering,
+)
 from ..errors import RegistryError
-from ..ops.map import tree_structure
-from .models import attrs_rule, model_rule
-from .optree import NAMESPACE
+from .bridge import after_import
+from .containers import (
+    Build,
+    ContainerRule,
+    mapping_rule,
+    ml_collections_rule,
+    omegaconf_rule,
+    sequence_rule,
+)
+from .models import attrs_rule, is_model, is_struct, model_rule, struct_rule
 
 
 __all__ = [
-    "adopt",
     "register_attrs",
     "register_mapping",
     "register_model",
     "register_sequence",
+    "register_struct",
     "support",
-    "treedef_from",
-    "treedef_to",
 ]
 
 C = TypeVar("C", bound=type)
-Build = Callable[[Any], Any]
 
 
-def support(*names: str, namespace: str = GLOBAL) -> None:
-    """Treat the containers of other libraries as nodes.
+def support(*names: str, namespace: str = GLOBAL, bridge: bool = True) -> None:
+    """Treat the classes of other libraries as nodes.
 
     - `"omegaconf"`: `DictConfig` and `ListConfig`. Interpolations and missing values
       are kept as written, and so are flags and the type of a structured config.
@@ -59,6 +60,7 @@ def support(*names: str, namespace: str = GLOBAL) -> None:
       is validated if it has `validate_assignment`.
     - `"attrs"`: every class made by attrs; a field with `metadata={"static": True}` is
       aux data. `__init__` does not run, but converters and validators run after edits.
+    - `"msgspec"`: every `Struct`; see `register_struct`.
     - `"mappings"` and `"sequences"`: any other subclass of `Mapping`, or of `Sequence`
       except text and numbers, that has no rule of its own. A class whose constructor
       does not accept the items needs `register_mapping` or `register_sequence`.
@@ -66,9 +68,17 @@ def support(*names: str, namespace: str = GLOBAL) -> None:
     Registered classes take precedence. The library may be imported before or after the
     call.
 
+    jax, optree and torch learn of the classes that exist, and of each model and class
+    of attrs when it is defined later; of other classes when leafwise first sees an
+    instance. They never learn of `"mappings"` and `"sequences"`: register these classes
+    one by one.
+
     Args:
         *names: One or more of these names.
         namespace: The namespace in which they become nodes; `""` is every namespace.
+        bridge: Whether to register the classes in jax, optree and torch as well. Pass
+            False if one of them is registered there by its own module, which would
+            fail then. Classes in a namespace are not registered.
 
     Raises:
         ValueError: A name is not one of these; nothing is changed.
@@ -86,10 +96,15 @@ def support(*names: str, namespace: str = GLOBAL) -> None:
     """
     for name in names:
         if name not in _FAMILIES:
-            known = ", ".join(map(repr, _FAMILIES))
-            raise ValueError(f"no support for {name!r}; supported: {known}")
+            supported = ", ".join(map(repr, _FAMILIES))
+            raise ValueError(f"no support for {name!r}; supported: {supported}")
     for name in names:
-        add_adopter(_FAMILIES[name], namespace=namespace)
+        family = _FAMILIES[name]
+        if family.module and bridge and namespace == GLOBAL:
+            add_adopter(family.announce_rule_of, namespace=namespace)
+            _announce_classes(family)
+        else:
+            add_adopter(family.rule_of, namespace=namespace)
 
 
 # ------------------------------------------------------------------ classes one by one
@@ -102,6 +117,7 @@ def register_mapping(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register a mapping class so that its instances are nodes with values as children.
 
@@ -112,6 +128,8 @@ def register_mapping(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether to register the class in jax, optree and torch as well, once
+            they are imported.
 
     Raises:
         RegistryError: The class is not a mapping class, or any error of
@@ -128,8 +146,8 @@ def register_mapping(
     check_class(cls)
     if not issubclass(cls, Mapping):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
-    rule_of = functools.partial(_ContainerRule, build=build, item_key=DictKey)
-    return install(cls, rule_of, namespace, inherit, exist_ok)
+    rule_of = functools.partial(ContainerRule, build=build, item_key=DictKey)
+    return install(cls, rule_of, namespace, inherit, exist_ok, bridge)
 
 
 def register_sequence(
@@ -139,6 +157,7 @@ def register_sequence(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register a sequence class so that its instances are nodes with items as children.
 
@@ -149,6 +168,8 @@ def register_sequence(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether to register the class in jax, optree and torch as well, once
+            they are imported.
 
     Raises:
         RegistryError: The class is not a sequence class, or any error of
@@ -165,12 +186,17 @@ def register_sequence(
     check_class(cls)
     if not issubclass(cls, Sequence):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
-    rule_of = functools.partial(_ContainerRule, build=build, item_key=SequenceKey)
-    return install(cls, rule_of, namespace, inherit, exist_ok)
+    rule_of = functools.partial(ContainerRule, build=build, item_key=SequenceKey)
+    return install(cls, rule_of, namespace, inherit, exist_ok, bridge)
 
 
 def register_attrs(
-    cls: C, *, namespace: str = GLOBAL, inherit: bool = False, exist_ok: bool = False
+    cls: C,
+    *,
+    namespace: str = GLOBAL,
+    inherit: bool = False,
+    exist_ok: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register an attrs class so that its instances are nodes with fields as children.
 
@@ -183,6 +209,8 @@ def register_attrs(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether to register the class in jax, optree and torch as well, once
+            they are imported.
 
     Raises:
         RegistryError: The class is not an attrs class, or any error of
@@ -199,15 +227,21 @@ def register_attrs(
     check_class(cls)
     if attrs_rule(cls) is None:
         raise RegistryError(f"{cls.__qualname__} is not an attrs class")
-    return install(cls, attrs_rule, namespace, inherit, exist_ok)
+    return install(cls, attrs_rule, namespace, inherit, exist_ok, bridge)
 
 
 def register_model(
-    cls: C, *, namespace: str = GLOBAL, inherit: bool = False, exist_ok: bool = False
+    cls: C,
+    *,
+    namespace: str = GLOBAL,
+    inherit: bool = False,
+    exist_ok: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register a pydantic model so that instances are nodes with fields as children.
 
-    Extra values are children, too. Private attributes and the set of explicitly given
+    A field is static if its annotation says so: `Annotated[str, lw.static()]`. Extra
+    values are children, too. Private attributes and the set of explicitly given
     fields are kept. A rebuilt model is not validated, so it can hold anything. An
     edited model is validated if it has `validate_assignment`; see
     :ref:`objects that validate <validated>`.
@@ -217,6 +251,8 @@ def register_model(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether instances of subclasses are nodes, too.
         exist_ok: Whether to replace an earlier registration.
+        bridge: Whether to register the class in jax, optree and torch as well, once
+            they are imported.
 
     Raises:
         RegistryError: The class is not a model of pydantic 2, or any error of
@@ -231,382 +267,191 @@ def register_model(
         int is not a pydantic model
     """
     check_class(cls)
-    if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
+    if not is_model(cls):
         raise RegistryError(f"{cls.__qualname__} is not a pydantic model")
-    return install(cls, model_rule, namespace, inherit, exist_ok)
+    return install(cls, model_rule, namespace, inherit, exist_ok, bridge)
 
 
-# --------------------------------------------------------- any mapping, any sequence
+def register_struct(
+    cls: C,
+    *,
+    namespace: str = GLOBAL,
+    inherit: bool = False,
+    exist_ok: bool = False,
+    bridge: bool = True,
+) -> C:
+    """Register a `msgspec.Struct` so that instances are nodes with fields as children.
+
+    A field is static if its annotation says so: `Annotated[str, lw.static()]`, or
+    `Annotated[str, msgspec.Meta(extra={"static": True})]`. Unflattening sets the fields
+    of a new instance: `__post_init__` does not run.
+
+    Args:
+        cls: The class.
+        namespace: Where to register; `""` is the global registry.
+        inherit: Whether instances of subclasses are nodes, too.
+        exist_ok: Whether to replace an earlier registration.
+        bridge: Whether to register the class in jax, optree and torch as well, once
+            they are imported.
+
+    Raises:
+        RegistryError: The class is not a struct, or any error of
+            `register_pytree_node`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> try:
+        ...     lw.integrations.register_struct(int)
+        ... except lw.errors.RegistryError as error:
+        ...     print(error)
+        int is not a msgspec.Struct
+    """
+    check_class(cls)
+    if not is_struct(cls):
+        raise RegistryError(f"{cls.__qualname__} is not a msgspec.Struct")
+    return install(cls, struct_rule, namespace, inherit, exist_ok, bridge)
 
 
-class _ContainerRule(ItemsRule):
-    """Mappings and sequences of any class.
+# ------------------------------------------------------------- families of classes
 
-    The rest is an empty copy of the node; None where the class or `build` is called.
+
+class _Family(NamedTuple):
+    """The classes of a library.
+
+    Attributes:
+        rule_of: Returns the rule of a class, None for a class of another library.
+        announce_rule_of: The same, and announces the class when it is first seen.
+        module: The module that makes or has the classes; "" if they are of any module,
+            so that other frameworks do not learn of them.
+        classes: Returns those that exist; called once the module is loaded.
+        watch: Takes a function that is to be called with each class made from now on.
+            Does nothing where the library has no place for it.
     """
 
-    build: Build | None
-
-    def __init__(self, cls: type, build: Build | None = None, **given: Any) -> None:
-        object.__setattr__(self, "build", build)
-        super().__init__(cls, **given)
-
-    def items(self, node: Any) -> Any:
-        return {key: node[key] for key in [*node]} if self.is_mapping else [*node]
-
-    def rest(self, node: Any) -> Any:
-        return _emptied(node, self.build)
-
-    def from_items(self, rest: Any, items: Any) -> Any:
-        if rest is None:
-            return _called(self.build or self.cls, items, self.cls)
-        made = copy.copy(rest)
-        if not self.is_mapping:
-            made.extend(items)
-            return made
-        for key, value in items.items():
-            made[key] = value
-        return made
+    rule_of: Dispatch
+    announce_rule_of: Dispatch
+    module: str
+    classes: Callable[[], Iterable[type]]
+    watch: Callable[[Callable[[type], None]], None]
 
 
-def _emptied(node: Any, build: Build | None) -> Any:
-    """Return a copy of a node without its items; None if it cannot change."""
-    if build is not None or not isinstance(node, MutableMapping | MutableSequence):
-        return None
-    empty = copy.copy(node)
-    empty.clear()
-    return empty
+def _family(
+    find: Dispatch,
+    module: str = "",
+    classes: Callable[[], Iterable[type]] = tuple,
+    watch: Callable[[Callable[[type], None]], None] = lambda _announce: None,
+) -> _Family:
+    rule_of = remembering(find)
+    announced: WeakSet[type] = WeakSet()
+
+    def announce_rule_of(cls: type) -> Rule | None:
+        rule = rule_of(cls)
+        if rule is not None and cls not in announced:
+            announced.add(cls)  # before: frameworks ask for the rule again
+            hooks.announce(cls)
+        return rule
+
+    return _Family(rule_of, announce_rule_of, module, classes, watch)
 
 
-def _called(build: Build, items: Any, cls: type) -> Any:
-    try:
-        return build(items)
-    except FAULTS as error:
-        kind = "mapping" if isinstance(items, dict) else "sequence"
-        add_note(
-            error,
-            f"{cls.__qualname__} was rebuilt from {short_repr(items)}; pass build=... "
-            "to "
-            f"register_{kind} to rebuild it in another way",
-        )
-        raise
+_announced_families: Final[set[str]] = set()
 
 
-_NO_TREES: Final = (str, bytes, bytearray, memoryview, range)
+def _announce_classes(family: _Family) -> None:
+    """Announce the classes of a family, and those that are made from now on."""
+    if family.module in _announced_families:
+        return
+    if real(family.module) is None:
+        after_import(family.module, functools.partial(_announce_classes, family))
+        return
+    _announced_families.add(family.module)
+    family.watch(hooks.announce)
+    for cls in family.classes():
+        hooks.announce(cls)
 
 
-def _mapping_rule(cls: type) -> Rule | None:
-    return _ContainerRule(cls, item_key=DictKey) if issubclass(cls, Mapping) else None
-
-
-def _sequence_rule(cls: type) -> Rule | None:
-    if not issubclass(cls, Sequence) or issubclass(cls, _NO_TREES):
-        return None
-    if cls.__module__ == "array":  # its items are numbers of one type
-        return None
-    return _ContainerRule(cls, item_key=SequenceKey)
-
-
-# ------------------------------------------------------------------ attrs and pydantic
+def _subclasses(cls: type) -> Iterator[type]:
+    """Yield all subclasses of a class, each once."""
+    pending: list[type] = [cls]
+    visited = {cls}
+    while pending:
+        subclasses: list[type] = type.__subclasses__(pending.pop())
+        for subclass in subclasses:
+            if subclass not in visited:
+                visited.add(subclass)
+                pending.append(subclass)
+                yield subclass
 
 
 def _pydantic_rule(cls: type) -> Rule | None:
-    pydantic = sys.modules.get("pydantic")
-    base = getattr(pydantic, "BaseModel", None)
+    base = getattr(sys.modules.get("pydantic"), "BaseModel", None)
     return model_rule(cls) if base is not None and issubclass(cls, base) else None
 
 
-# --------------------------------------------------------------- libraries of configs
+def _models() -> Iterator[type]:
+    return _subclasses(sys.modules["pydantic"].BaseModel)
 
 
-def _omegaconf_rule(cls: type) -> Rule | None:
-    omegaconf = sys.modules.get("omegaconf")
-    if omegaconf is None or cls.__module__.partition(".")[0] != "omegaconf":
-        return None
-    if issubclass(cls, omegaconf.DictConfig):
-        return _ConfigRule(cls, item_key=DictKey)
-    if issubclass(cls, omegaconf.ListConfig):
-        return _ConfigRule(cls, item_key=SequenceKey)
-    return None
+def _watch_models(announce: Callable[[type], None]) -> None:
+    """Extend what pydantic calls once a subclass is complete."""
+    base: Any = sys.modules["pydantic"].BaseModel
+    complete_subclass = base.__pydantic_init_subclass__.__func__
+
+    def announce_subclass(cls: Any, /, **options: Any) -> None:
+        complete_subclass(cls, **options)
+        announce(cls)
+
+    base.__pydantic_init_subclass__ = classmethod(announce_subclass)
 
 
-class _Config:
-    """What a config of OmegaConf is beside its items.
-
-    Attributes:
-        cls: Its class.
-        whole: Its content, if that is not a table or list: None, missing, interpolated.
-        metadata: Its own metadata: types and flags.
-    """
-
-    __slots__ = ("cls", "metadata", "whole")
-
-    def __init__(self, node: Any) -> None:
-        self.cls = type(node)
-        content = node._content
-        self.whole = content if isinstance(content, str | None) else ()
-        self.metadata = node._metadata
+def _attrs_classes() -> Iterator[type]:
+    """Yield the classes that attrs has made, but not those of attrs itself."""
+    for cls in _subclasses(object):
+        is_made = any("__attrs_attrs__" in vars(base) for base in cls.__mro__)
+        if is_made and cls.__module__.partition(".")[0] != "attr":
+            yield cls
 
 
-class _ConfigRule(ItemsRule):
-    """Configs of OmegaConf; one that is not a table or list has no items."""
+def _watch_attrs(announce: Callable[[type], None]) -> None:
+    """Extend what builds each class of attrs, which has no public place for this."""
+    builder = getattr(sys.modules.get("attr._make"), "_ClassBuilder", None)
+    build_class = getattr(builder, "build_class", None)
+    if builder is None or build_class is None:
+        return
 
-    def items(self, node: Any) -> Any:
-        content = node._content
-        if self.is_mapping:
-            table = content if isinstance(content, dict) else {}
-            return {key: _raw(item) for key, item in table.items()}
-        return [*map(_raw, content if isinstance(content, list) else ())]
+    @functools.wraps(build_class)
+    def build_and_announce(self: Any) -> Any:
+        cls = build_class(self)
+        announce(cls)
+        return cls
 
-    def rest(self, node: Any) -> Any:
-        return _Config(node)
-
-    def from_items(self, rest: Any, items: Any) -> Any:
-        metadata = rest.metadata
-        content: Any = items if rest.whole == () else rest.whole
-        flags = dict(metadata.flags or {})
-        made = rest.cls(content, flags={"allow_objects": True})
-        made._metadata.object_type = metadata.object_type
-        made._metadata.optional = metadata.optional
-        made._metadata.flags = {**flags, "allow_objects": True}
-        return made
+    builder.build_class = build_and_announce
 
 
-def _raw(node: Any) -> Any:
-    """Return an item as it is written; a config inside as it is."""
-    content = getattr(node, "_content", ())
-    return node if isinstance(content, dict | list) else node._value()
+def _struct_rule(cls: type) -> Rule | None:
+    return struct_rule(cls) if is_struct(cls) else None
 
 
-def _ml_collections_rule(cls: type) -> Rule | None:
-    module = sys.modules.get("ml_collections")
-    if module is None or not issubclass(cls, module.ConfigDict):
-        return None
-    return _ConfigDictRule(cls)
+def _structs() -> Iterator[type]:
+    return _subclasses(sys.modules["msgspec"].Struct)
 
 
-class _ConfigDictRule(ItemsRule):
-    """Configs of ml_collections; the rest is whether they are type-safe and locked."""
-
-    item_key = DictKey
-
-    def items(self, node: Any) -> Any:
-        return {key: node[key] for key in node.keys()}  # noqa: SIM118  # not a dict
-
-    def rest(self, node: Any) -> Any:
-        return node.is_type_safe, node.is_locked
-
-    def from_items(self, rest: Any, items: Any) -> Any:
-        is_type_safe, is_locked = rest
-        made: Any = self.cls(items, type_safe=is_type_safe)
-        if is_locked:
-            made.lock()
-        return made
+def _omegaconf_classes() -> list[type]:
+    omegaconf = sys.modules["omegaconf"]
+    return [omegaconf.DictConfig, omegaconf.ListConfig]
 
 
-_FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {
-    "omegaconf": remembering(_omegaconf_rule),
-    "ml_collections": remembering(_ml_collections_rule),
-    "pydantic": remembering(_pydantic_rule),
-    "attrs": remembering(attrs_rule),
-    "mappings": remembering(_mapping_rule),
-    "sequences": remembering(_sequence_rule),
+def _config_dicts() -> list[type]:
+    base = sys.modules["ml_collections"].ConfigDict
+    return [base, *_subclasses(base)]
+
+
+_FAMILIES: Final[dict[str, _Family]] = {
+    "omegaconf": _family(omegaconf_rule, "omegaconf", _omegaconf_classes),
+    "ml_collections": _family(ml_collections_rule, "ml_collections", _config_dicts),
+    "pydantic": _family(_pydantic_rule, "pydantic", _models, _watch_models),
+    "attrs": _family(attrs_rule, "attr", _attrs_classes, _watch_attrs),
+    "msgspec": _family(_struct_rule, "msgspec", _structs),
+    "mappings": _family(mapping_rule),
+    "sequences": _family(sequence_rule),
 }
-
-
-# ------------------------------------------------------------------- what jax knows
-
-
-def adopt(name: str, *, namespace: str = GLOBAL) -> None:
-    """Treat classes that are registered only in jax as nodes.
-
-    Registrations in leafwise take precedence. Call `adopt` again for classes that are
-    registered in jax after leafwise met their instances. `adopt` keeps the functions
-    of jax as they are now. It never calls functions that replace them later, as those
-    of `leafwise.compat` may.
-
-    Args:
-        name: `"jax"`, which has to be imported.
-        namespace: The namespace in which they become nodes; `""` is every namespace.
-
-    Raises:
-        ValueError: The name is another one, or jax is not imported.
-
-    Example:
-        >>> from leafwise.integrations import adopt
-        >>> try:
-        ...     adopt("keras")
-        ... except ValueError as error:
-        ...     print(error)
-        unknown framework 'keras'; known: 'jax'
-    """
-    if name != "jax":
-        raise ValueError(f"unknown framework {name!r}; known: 'jax'")
-    jax = real("jax")
-    if jax is None:
-        raise ValueError("jax is not loaded; import it before its classes are used")
-    util = _jax_trees(jax)
-    is_node = _node_test(util)
-    flatten = functools.partial(_flatten_one_level, util.tree_flatten_with_path)
-    unflatten = util.tree_unflatten
-
-    def adopter(cls: type) -> Rule | None:
-        if cls.__module__ == "builtins" or not is_node(cls):
-            return None
-        return _AdoptedRule(cls, flatten, unflatten, where="the registry of jax")
-
-    add_adopter(remembering(adopter), namespace=namespace)
-
-
-class _AdoptedRule(FunctionRule):
-    """The rule of a class that jax knows; its aux data has a treedef of jax."""
-
-    def compared_aux(self, aux: Any) -> Any:
-        treedef, keys = aux
-        return keys, treedef.node_data()[1]
-
-
-def _jax_trees(jax: Any) -> Any:
-    """Return jax's own module of trees, also where something stands in for it."""
-    return real("jax.tree_util") or jax.tree_util
-
-
-def _node_test(util: Any) -> Callable[[type], bool]:
-    """Return a function that says whether instances of a class are nodes in jax."""
-
-    def is_node(cls: type) -> bool:
-        try:
-            return not util.all_leaves([_blank(cls)])  # it looks at the type alone
-        except FAULTS:
-            return False
-
-    return getattr(util, "is_tree_node", is_node)  # new in jax 0.10
-
-
-def _blank(cls: Any) -> Any:
-    """Return an instance of a class without values in it."""
-    try:
-        return cls.__new__(cls)
-    except FAULTS:
-        return object.__new__(cls)
-
-
-def _flatten_one_level(
-    tree_flatten_with_path: Any, node: Any
-) -> tuple[list[Any], Any, list[Any]]:
-    """Return the children of a node, the treedef that jax rebuilds it by, the keys."""
-    pairs, treedef = tree_flatten_with_path(node, lambda x: x is not node)
-    keys = [_key_from_jax(path[0]) for path, _ in pairs]
-    children = [child for _, child in pairs]
-    return children, treedef, keys
-
-
-def _key_from_jax(key: Any) -> Any:
-    for name, make in (
-        ("name", GetAttrKey),
-        ("idx", SequenceKey),
-        ("key", FlattenedIndexKey if "Flattened" in type(key).__name__ else DictKey),
-    ):
-        if hasattr(key, name):
-            return make(getattr(key, name))
-    return DictKey(key)
-
-
-def _jax_node(value: Any) -> tuple[str, Callable[[Any], Any]] | None:
-    """Return `"jax"` and a function from a value to its children and their keys.
-
-    Returns:
-        None if the value is a leaf in jax, or jax is not loaded.
-    """
-    jax = real("jax")
-    if jax is None:
-        return None
-    util = _jax_trees(jax)
-    if util.all_leaves([value]):
-        return None
-
-    def children_and_keys(node: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-        children, _, keys = _flatten_one_level(util.tree_flatten_with_path, node)
-        return children, keys
-
-    return "jax", children_and_keys
-
-
-hooks.foreign_nodes.append(_jax_node)
-
-
-# ------------------------------------------------------------------------ treedefs
-
-
-def treedef_from(treedef: Any, *, namespace: str = GLOBAL) -> PyTreeDef:
-    """Convert a treedef of another framework to a treedef of leafwise.
-
-    Args:
-        treedef: A treedef of jax or torch, or a treespec of optree.
-        namespace: The namespace in which its classes are looked up.
-
-    Raises:
-        TypeError: The argument is not one of these.
-
-    Example:
-        >>> import leafwise as lw
-        >>> try:
-        ...     lw.integrations.treedef_from([1])
-        ... except TypeError as error:
-        ...     print(error)
-        no treedef of jax, optree or torch: list
-    """
-    unflatten = getattr(treedef, "unflatten", None)
-    count = getattr(treedef, "num_leaves", None)
-    if unflatten is None or count is None:
-        raise TypeError(f"no treedef of jax, optree or torch: {type(treedef).__name__}")
-    tree = unflatten([*map(_Leaf, range(count))])
-    return tree_structure(tree, namespace=namespace)
-
-
-class _Leaf:
-    """Stands at a leaf while a treedef is converted."""
-
-    __slots__ = ("place",)
-
-    def __init__(self, place: int) -> None:
-        self.place = place
-
-
-def treedef_to(name: str, treedef: PyTreeDef) -> Any:
-    """Convert a treedef of leafwise to a treedef of another framework.
-
-    Args:
-        name: `"jax"`, `"optree"` or `"torch"`; the framework has to be imported.
-        treedef: The treedef.
-
-    Raises:
-        RegistryError: The treedef has a node of a class that the framework does not
-            know.
-        ValueError: The name is not one of these, or the framework is not imported.
-
-    Example:
-        >>> import leafwise as lw
-        >>> try:
-        ...     lw.integrations.treedef_to("keras", lw.tree_structure([1]))
-        ... except ValueError as error:
-        ...     print(error)
-        keras is unknown or not loaded
-    """
-    module = real(name)
-    if name not in ("jax", "optree", "torch") or module is None:
-        raise ValueError(f"{name} is unknown or not loaded")
-    tree = treedef.unflatten(map(_Leaf, range(treedef.num_leaves)))
-    if name == "jax":
-        leaves, made = _jax_trees(module).tree_flatten(tree)
-    elif name == "torch":
-        leaves, made = real("torch.utils._pytree").tree_flatten(tree)
-    else:
-        leaves, made = module.tree_flatten(tree, namespace=NAMESPACE)
-    for leaf in leaves:
-        if leaf is not None and type(leaf) is not _Leaf:  # torch has None for a leaf
-            raise RegistryError(
-                f"{type(leaf).__name__} is a node in leafwise but a leaf in {name}; "
-                f"register it in leafwise without bridge=False, or in {name} itself"
-            )
-    return made

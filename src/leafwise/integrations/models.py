@@ -1,43 +1,48 @@
-"""Models of pydantic and classes of attrs: how they are taken apart, and validated.
+"""Classes of attrs, models of pydantic and structs of msgspec as nodes.
 
-Owns the rules of both. Rebuilding runs no validation, so that anything may stand at a
-leaf; an edit does what an assignment would do in a model with `validate_assignment`,
-and what `attrs.evolve` would do. Neither library is imported: who has an instance has
-loaded it.
+Rebuilding runs no validation, so that a leaf can be anything. An edit does what an
+assignment would do in a model with `validate_assignment`, and what `attrs.evolve` would
+do. None of the libraries is imported: whoever has such a class has loaded it.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
 import sys
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Final
 
+from .._text import safe_repr
 from ..core.keys import GetAttrKey
 from ..core.node import Attributes, Rule
 from ..core.register import DataclassRule, FunctionRule
+from ..equality import exact
+from ..fields import Kind, kind_among
 
 
-__all__ = ["attrs_rule", "model_rule"]
+__all__ = ["attrs_rule", "is_model", "is_struct", "model_rule", "struct_rule"]
 
 
 # ---------------------------------------------------------------------------- attrs
 
 
-def attrs_rule(cls: Any, **given: Any) -> Rule | None:
+def attrs_rule(cls: Any, **options: Any) -> Rule | None:
     """Return the rule of a class of attrs, None for any other class."""
     fields = getattr(cls, "__attrs_attrs__", None)
     if fields is None:
         return None
-    static = [f.name for f in fields if f.metadata.get("static", False)]
-    data = [f.name for f in fields if f.name not in static]
+    static = [field.name for field in fields if field.metadata.get("static", False)]
+    data = [field.name for field in fields if field.name not in static]
+    caches_hash = _caches_hash(cls)
     return DataclassRule(
         cls,
         tuple(data),
         tuple(static),
-        dropped=_without_hash if _caches_hash(cls) else None,
+        (_HASH,) if caches_hash else (),
+        set_dropped=_forget_hash if caches_hash else None,
         attributes=Attributes(validate=_validate_attrs, declared=_types_of_attrs),
-        **given,
+        **options,
     )
 
 
@@ -50,7 +55,7 @@ def _caches_hash(cls: Any) -> bool:
     return _HASH in getattr(code, "co_names", ())
 
 
-def _without_hash(node: Any) -> None:
+def _forget_hash(node: Any) -> None:
     object.__setattr__(node, _HASH, None)
 
 
@@ -59,18 +64,22 @@ def _validate_attrs(node: Any, names: Set[str]) -> None:
     attr = sys.modules["attr"]
     for field in type(node).__attrs_attrs__:
         if field.name in names and field.converter is not None:
-            value = _converted(node, field, getattr(node, field.name))
+            value = _convert(node, field, getattr(node, field.name))
             object.__setattr__(node, field.name, value)
     attr.validate(node)
 
 
-def _converted(node: Any, field: Any, value: Any) -> Any:
+def _convert(node: Any, field: Any, value: Any) -> Any:
     """Return what the converter of a field makes of a value."""
-    convert = field.converter
-    if not hasattr(convert, "takes_self"):
-        return convert(value)
-    more = [node] * convert.takes_self + [field] * convert.takes_field
-    return convert.converter(value, *more)
+    converter = field.converter
+    if not hasattr(converter, "takes_self"):
+        return converter(value)
+    arguments = [value]
+    if converter.takes_self:
+        arguments.append(node)
+    if converter.takes_field:
+        arguments.append(field)
+    return converter.converter(*arguments)
 
 
 def _types_of_attrs(cls: Any) -> dict[str, tuple[Any, bool]]:
@@ -84,34 +93,63 @@ def _types_of_attrs(cls: Any) -> dict[str, tuple[Any, bool]]:
 # ------------------------------------------------------------------------- pydantic
 
 
-def model_rule(cls: Any, **given: Any) -> Rule:
+def is_model(cls: type) -> bool:
+    """Return whether a class is a model of pydantic 2."""
+    return hasattr(cls, "__pydantic_fields__") and hasattr(cls, "model_fields")
+
+
+def model_rule(cls: Any, **options: Any) -> Rule:
     """Return the rule of a pydantic model, which works by its `__getstate__`.
 
     What it has cached beside its fields is computed again.
     """
-    fields = frozenset(cls.model_fields)
+
+    @functools.cache
+    def field_names() -> tuple[frozenset[str], tuple[str, ...]]:
+        # not before the first instance: annotations in quotes may not be resolved yet
+        fields = cls.model_fields
+        static = [
+            name
+            for name, field in fields.items()
+            if kind_among(field.metadata) is Kind.STATIC
+        ]
+        return frozenset(fields), tuple(static)
 
     def flatten(node: Any) -> tuple[Any, Any, Any]:
+        names, static = field_names()
         state = node.__getstate__()
-        table = {n: x for n, x in state["__dict__"].items() if n in fields}
-        table.update(state.get("__pydantic_extra__") or {})
-        return tuple(table.values()), _Model(state, table), map(GetAttrKey, table)
+        values = {n: x for n, x in state["__dict__"].items() if n in names}
+        order = tuple(values)
+        values.update(state.get("__pydantic_extra__") or {})
+        static_values = {name: values.pop(name) for name in static if name in values}
+        rest = _RestOfModel(state, order, tuple(values), static_values)
+        return tuple(values.values()), rest, map(GetAttrKey, values)
 
-    def unflatten(aux: _Model, children: Any) -> Any:
+    def unflatten(rest: _RestOfModel, children: Any) -> Any:
         node = cls.__new__(cls)
-        node.__setstate__(aux.state_with(children))
+        node.__setstate__(rest.state_with(children))
         return node
+
+    def static_names(_node: Any) -> Sequence[str]:
+        _, static = field_names()
+        return static
+
+    def with_static(aux: Any, values: Mapping[str, Any]) -> Any:
+        rest, keys = aux
+        return rest.with_static(values), keys
 
     return FunctionRule(
         cls,
         flatten,
         unflatten,
         attributes=Attributes(
+            static_names=static_names,
+            with_static=with_static,
             validate=_validate_model,
             extras=lambda node: node.__pydantic_extra__,
             declared=_types_of_model,
         ),
-        **given,
+        **options,
     )
 
 
@@ -121,44 +159,75 @@ def _types_of_model(cls: Any) -> dict[str, tuple[Any, bool]]:
     return {name: (field.annotation, converts) for name, field in fields}
 
 
-class _Model:
-    """What a model is beside its values; equal for equal names and private values."""
+class _RestOfModel:
+    """What a model is beside its children.
 
-    __slots__ = ("extra", "given", "names", "private")
+    Two are equal if their models have the same children by name, equal static fields
+    and equal private attributes.
 
-    def __init__(self, state: Mapping[str, Any], names: Iterable[str]) -> None:
-        self.names = tuple(names)
-        extra = state.get("__pydantic_extra__")  # a model of one value has none
+    Attributes:
+        order: The names of the fields that have a value, static ones too.
+        names: The names of the children.
+        static: The static fields.
+        extra: The names of those children that are no fields; None if the model cannot
+            have any, as a model of one value.
+        fields_set: The names of the fields that were given explicitly.
+        private: The private attributes, or None.
+    """
+
+    __slots__ = ("extra", "fields_set", "names", "order", "private", "static")
+
+    def __init__(
+        self,
+        state: Mapping[str, Any],
+        order: tuple[str, ...],
+        names: tuple[str, ...],
+        static: dict[str, Any],
+    ) -> None:
+        self.order = order
+        self.names = names
+        self.static = static
+        extra = state.get("__pydantic_extra__")
         self.extra = None if extra is None else tuple(extra)
-        self.given = frozenset(state["__pydantic_fields_set__"])
+        self.fields_set = frozenset(state["__pydantic_fields_set__"])
         self.private = state.get("__pydantic_private__")
 
+    def with_static(self, values: Mapping[str, Any]) -> _RestOfModel:
+        """Return a copy with other values of static fields."""
+        changed = copy.copy(self)
+        changed.static = {
+            name: values.get(name, value) for name, value in self.static.items()
+        }
+        return changed
+
     def state_with(self, values: Iterable[Any]) -> dict[str, Any]:
-        """Return the state of a model with these values."""
-        table = dict(zip(self.names, values, strict=True))
+        """Return the state of a model with these children."""
+        table = dict(zip(self.names, values, strict=True)) | self.static
         extra = None
         if self.extra is not None:
-            extra = {name: table.pop(name) for name in self.extra}
+            extra = {name: table[name] for name in self.extra}
         return {
-            "__dict__": table,
+            "__dict__": {name: table[name] for name in self.order},
             "__pydantic_extra__": extra,
-            "__pydantic_fields_set__": {*self.given},
+            "__pydantic_fields_set__": set(self.fields_set),
             "__pydantic_private__": copy.copy(self.private),
         }
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not _Model:
+        if type(other) is not _RestOfModel:
             return NotImplemented
-        return (self.names, self.private) == (other.names, other.private)
+        return (
+            self.names == other.names
+            and exact.same(self.static, other.static)
+            and self.private == other.private
+        )
 
     def __hash__(self) -> int:
-        return hash(self.names)
+        return hash((self.names, exact.digest(self.static)))
 
     def __repr__(self) -> str:
-        return ", ".join(self.names)
-
-
-# ---------------------------------------------------------------------- assignments
+        static = [f"{name}={safe_repr(value)}" for name, value in self.static.items()]
+        return ", ".join([*self.names, *static])
 
 
 def _validate_model(node: Any, names: Set[str]) -> None:
@@ -178,3 +247,61 @@ def _validate_model(node: Any, names: Set[str]) -> None:
     fields_set = node.__pydantic_fields_set__
     fields_set.update(names)
     fields_set.intersection_update(values)
+
+
+# -------------------------------------------------------------------------- msgspec
+
+
+def is_struct(cls: type) -> bool:
+    """Return whether a class is a `msgspec.Struct` with fields."""
+    msgspec = sys.modules.get("msgspec")
+    base = getattr(msgspec, "Struct", None)
+    return base is not None and issubclass(cls, base) and cls is not base
+
+
+def struct_rule(cls: Any, **options: Any) -> Rule:
+    """Return the rule of a `msgspec.Struct`."""
+    structs = sys.modules["msgspec"].structs
+    static = tuple(
+        field.name for field in structs.fields(cls) if _is_static_type(field.type)
+    )
+    data = tuple(name for name in cls.__struct_fields__ if name not in static)
+
+    @functools.cache
+    def template() -> Any:
+        return _struct_without_values(cls)
+
+    def new(_cls: Any) -> Any:
+        return copy.copy(template())
+
+    put = structs.force_setattr  # which frozen structs allow
+    return DataclassRule(cls, data, static, new=new, put=put, **options)
+
+
+def _is_static_type(annotation: Any) -> bool:
+    """Return whether the annotation of a field has a mark that makes it static."""
+    for mark in getattr(annotation, "__metadata__", ()):
+        extra = getattr(mark, "extra", None)  # of `msgspec.Meta`
+        if isinstance(extra, Mapping) and extra.get("static"):
+            return True
+    return kind_among(getattr(annotation, "__metadata__", ())) is Kind.STATIC
+
+
+def _struct_without_values(cls: Any) -> Any:
+    """Return a struct whose `__post_init__` did not run; its fields are None.
+
+    A struct can only be made by calling a class. `__post_init__` might refuse None, so
+    a subclass is called that has an empty one; the instance then gets its class.
+    """
+    fields = dict.fromkeys(cls.__struct_fields__)
+    if not hasattr(cls, "__post_init__"):
+        return cls(**fields)
+    methods = {"__post_init__": _do_nothing, "__module__": cls.__module__}
+    subclass = type(cls)(cls.__name__, (cls,), methods, frozen=False)
+    struct = subclass(**fields)
+    struct.__class__ = cls
+    return struct
+
+
+def _do_nothing(_struct: Any) -> None:
+    pass

@@ -16,18 +16,30 @@ if the class has another node type by now, that one is used.
 from __future__ import annotations
 
 import functools
+import json
 import keyword
 from collections.abc import Callable, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
+from .._lazy import late_module
 from .._text import safe_repr
 from ..core.node import Fields, Functions, Rule
 from ..core.registry import current, lookup
 from ..core.words import node_data
 
 
-__all__ = ["PLAIN_TYPES", "Aux", "Node", "key_converter", "make_node"]
+__all__ = [
+    "PLAIN_TYPES",
+    "Aux",
+    "Node",
+    "bare_aux",
+    "key_converter",
+    "make_node",
+    "qualified_name",
+    "read_aux",
+    "write_aux",
+]
 
 PLAIN_TYPES: Final = frozenset(
     {
@@ -90,11 +102,15 @@ def make_node(cls: type, rule: Rule) -> Node:
     """
     registration = _Registration(cls, rule)
     form = rule.form
-    if isinstance(form, Fields) and all(map(_can_be_written, (*form.data, *form.meta))):
+    if _has_fields(rule):
         return _node_of_fields(registration, form)
     if isinstance(form, Functions):
         return _node_of_functions(registration, form)
     return Node(registration.flatten, registration.unflatten, registration.keys)
+
+
+_NEVER: Final = -1
+"""A serial number that no registry has."""
 
 
 class _Registration:
@@ -120,10 +136,16 @@ class _Registration:
         self.cls = cls
         self.first = rule
         self.latest = rule
-        self.serial = -1
+        self.serial = _NEVER
 
-    def refresh(self) -> bool:
-        """Look up the node type of the class; return whether it is not the first."""
+    def refresh(self, node: Any) -> bool:
+        """Look up the node type of the class; return whether it is not the first.
+
+        Args:
+            node: The instance that is to be flattened.
+        """
+        if self.serial == _NEVER:
+            self.first.flatten(node)  # which warns of attributes that are no fields
         serial = current.state.serial
         self.latest = lookup(self.cls) or self.latest
         if self.latest is not self.first:
@@ -134,18 +156,92 @@ class _Registration:
     def flatten(self, node: Any) -> tuple[Sequence[Any], Aux]:
         """Flatten a node by the latest node type."""
         if current.state.serial != self.serial:
-            self.refresh()
+            self.refresh(node)
         rule = self.latest
         children, aux = rule.flatten(node)
         return children, Aux(rule, aux)
 
-    def unflatten(self, aux: Aux, children: Any) -> Any:
-        """Rebuild a node by the node type that flattened it."""
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        """Rebuild a node by the node type that flattened it.
+
+        Aux data that is not in an `Aux` was read by a function of a user.
+        """
+        if type(aux) is not Aux:
+            return self.latest.unflatten(aux, list(children))
         return aux.rule.unflatten(aux.aux, list(children))
 
     def keys(self, aux: Aux, count: int) -> Sequence[Any]:
         """Return the keys by the node type that flattened the node."""
         return aux.rule.keys(aux.aux, count)
+
+
+# -------------------------------------------------------------------- saved programs
+
+
+def qualified_name(cls: type) -> str:
+    """Return the name under which saved programs have a class."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def bare_aux(aux: Any) -> Any:
+    """Return the aux data that the functions of a user made, without what is ours."""
+    if type(aux) is not Aux:
+        return aux
+    if isinstance(aux.rule.form, Functions):
+        user_aux, _ = aux.aux
+        return user_aux
+    return aux.aux
+
+
+def write_aux(rule: Rule, aux: Any) -> str:
+    """Return aux data as JSON, for a program that a framework saves.
+
+    Args:
+        rule: The node type that the class had when it was registered there.
+        aux: Aux data as the framework has it.
+
+    Raises:
+        TreeDefError: It has a value that cannot be written, and the class no codec.
+    """
+    if type(aux) is Aux:
+        rule = aux.rule
+        data = aux.aux
+    elif isinstance(rule.form, Functions):
+        data = (aux, None)
+    else:
+        data = aux
+    codec = late_module(".core.codec", _PACKAGE)
+    serial = late_module(".core.serial", _PACKAGE)
+    text: str = serial.json_text(serial.write_aux(rule, data, codec.Writer()))
+    return text
+
+
+def read_aux(rule: Rule, text: str, is_bare: bool = False) -> Any:
+    """Return the aux data that `write_aux` wrote, as a framework has it.
+
+    Args:
+        rule: The node type that the class had when it was registered there.
+        text: The JSON.
+        is_bare: Whether the framework never has it in an `Aux`.
+
+    Raises:
+        TreeDefError: It names what is not there.
+    """
+    latest = lookup(rule.cls) or rule
+    form = late_module(".core.codec", _PACKAGE).aux_form_of(latest)
+    aux = form.read(latest, json.loads(text))
+    if is_bare:
+        return aux
+    if latest is not rule:
+        return Aux(latest, aux)
+    if _has_fields(rule):
+        return _pack_fields(rule, aux)
+    if isinstance(rule.form, Functions):
+        return _pack(rule, *aux)
+    return Aux(rule, aux)
+
+
+_PACKAGE: Final = __name__.partition(".")[0]
 
 
 # ------------------------------------------------------------------------------- keys
@@ -189,7 +285,7 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
     rule = registration.first
 
     def flatten(node: Any) -> tuple[Sequence[Any], Any]:
-        if current.state.serial != registration.serial and registration.refresh():
+        if current.state.serial != registration.serial and registration.refresh(node):
             return registration.flatten(node)
         result: Any = form.flatten(node)
         if type(result) is tuple and len(result) == 2 and type(result[0]) is tuple:
@@ -197,9 +293,7 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
             keys = None
         else:
             children, (aux, keys) = form.checked(result)
-        if keys is None and (type(aux) in PLAIN_TYPES or _is_plain_tuple(aux)):
-            return children, aux
-        return children, Aux(rule, (aux, keys))
+        return children, _pack(rule, aux, keys)
 
     def unflatten(aux: Any, children: Any) -> Any:
         if type(aux) is Aux:
@@ -212,6 +306,13 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
         return rule.keys((aux, None), count)
 
     return Node(flatten, unflatten, keys)
+
+
+def _pack(rule: Rule, aux: Any, keys: Any) -> Any:
+    """Return the aux data of a user's functions as a framework gets it."""
+    if keys is None and (type(aux) in PLAIN_TYPES or _is_plain_tuple(aux)):
+        return aux
+    return Aux(rule, (aux, keys))
 
 
 def _is_plain_tuple(value: Any) -> bool:
@@ -234,11 +335,11 @@ def _is_plain_tuple(value: Any) -> bool:
 
 _FUNCTIONS: Final = """\
 def flatten(node):
-    if current.state.serial != registration.serial and registration.refresh():
+    if current.state.serial != registration.serial and registration.refresh(node):
         return registration.flatten(node)
     aux = ({read_meta})
     is_plain = {is_plain}
-    return ({read_data}), aux if is_plain else checked(aux)
+    return ({read_data}), aux if is_plain else pack(aux)
 
 def unflatten(aux, children):
     if type(aux) is not tuple:
@@ -265,6 +366,20 @@ def _can_be_written(name: str) -> bool:
     )
 
 
+def _has_fields(rule: Rule) -> bool:
+    """Return whether functions can be generated that read and set attributes."""
+    form = rule.form
+    if not isinstance(form, Fields):
+        return False
+    return all(_can_be_written(name) for name in form.data + form.meta)
+
+
+def _pack_fields(rule: Rule, aux: tuple[Any, ...]) -> Any:
+    """Return the values of static fields as a framework gets them."""
+    is_plain = all(type(x) in PLAIN_TYPES or _is_plain_tuple(x) for x in aux)
+    return aux if is_plain else Aux(rule, aux)
+
+
 def _node_of_fields(registration: _Registration, form: Fields) -> Node:
     """Generate functions that read and set attributes.
 
@@ -274,7 +389,7 @@ def _node_of_fields(registration: _Registration, form: Fields) -> Node:
         def flatten(node):
             aux = (node.name,)
             is_plain = type(aux[0]) in PLAIN_TYPES
-            return (node.x, node.y), aux if is_plain else checked(aux)
+            return (node.x, node.y), aux if is_plain else pack(aux)
 
         def unflatten(aux, children):
             node = new(cls)
@@ -283,10 +398,6 @@ def _node_of_fields(registration: _Registration, form: Fields) -> Node:
             return node
     """
     rule = registration.first
-
-    def checked(aux: tuple[Any, ...]) -> Any:
-        is_plain = all(type(x) in PLAIN_TYPES or _is_plain_tuple(x) for x in aux)
-        return aux if is_plain else Aux(rule, aux)
 
     def keys(aux: Any, count: int) -> Sequence[Any]:
         if type(aux) is Aux:
@@ -314,7 +425,7 @@ def _node_of_fields(registration: _Registration, form: Fields) -> Node:
     )
     namespace: dict[str, Any] = {
         "PLAIN_TYPES": PLAIN_TYPES,
-        "checked": checked,
+        "pack": functools.partial(_pack_fields, rule),
         "cls": rule.cls,
         "current": current,
         "new": form.new,

@@ -56,11 +56,11 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     dtype = np.result_type(*arrays) if arrays else np.dtype(float)
     parts = [array.ravel().astype(dtype, copy=False) for array in arrays]
     vector = np.concatenate(parts) if parts else np.zeros(0, dtype)
-    wanted = [
+    formats = [
         (path, type(leaf), array.shape, array.dtype)
         for (path, leaf), array in zip(pairs, arrays, strict=True)
     ]
-    return vector, functools.partial(_unravel, treedef, wanted, vector.size)
+    return vector, functools.partial(_unravel, treedef, formats, vector.size)
 
 
 def _numbers(path: KeyPath, leaf: Any) -> Any:
@@ -73,7 +73,7 @@ def _numbers(path: KeyPath, leaf: Any) -> Any:
     return array
 
 
-def _unravel(treedef: PyTreeDef, wanted: Sequence[Any], size: int, vector: Any) -> Any:
+def _unravel(treedef: PyTreeDef, formats: Sequence[Any], size: int, vector: Any) -> Any:
     """Return the tree of a vector.
 
     Raises:
@@ -87,8 +87,9 @@ def _unravel(treedef: PyTreeDef, wanted: Sequence[Any], size: int, vector: Any) 
             expected=str((size,)),
             actual=str(vector.shape),
         )
-    leaves, start = [], 0
-    for path, cls, shape, dtype in wanted:
+    leaves = []
+    start = 0
+    for path, cls, shape, dtype in formats:
         count = int(np.prod(shape))
         part = vector[start : start + count].reshape(shape)
         start += count

@@ -32,12 +32,19 @@ from ..core.context import (
 from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
 from ..core.registry import GLOBAL, View, view_of
-from ..core.treedef import PyTreeDef, leaf_runner
+from ..core.treedef import (
+    PyTreeDef,
+    checked_leaves,
+    code_of,
+    leaf_runner,
+    set_runner,
+    treedef_of,
+)
 from ..core.treedef import reference as reference_runner
 from ..core.walk import Code, flatten_up_to, leaf_paths
 from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path, tree_unflatten
-from .nodes import key_converter, make_node
+from .nodes import key_converter, make_node, qualified_name, read_aux, write_aux
 
 
 if TYPE_CHECKING:
@@ -46,11 +53,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "begin",
+    "configure_compiler",
+    "pending",
     "ravel",
     "register",
     "register_again",
-    "tell_compiler",
-    "untold",
 ]
 
 
@@ -64,6 +71,8 @@ def begin(torch: Any) -> None:
 def register(torch: Any, cls: type, rule: Rule) -> None:
     """Register a class in torch's Python pytree module, with key paths.
 
+    `torch.export.save` has it under its qualified name.
+
     Args:
         torch: The module.
         cls: The class.
@@ -72,7 +81,9 @@ def register(torch: Any, cls: type, rule: Rule) -> None:
     Raises:
         ValueError: torch knows the class already.
     """
-    pytree = real("torch.utils._pytree") or torch.utils._pytree
+    pytree = real("torch.utils._pytree") or importlib.import_module(
+        "torch.utils._pytree"
+    )
     node = make_node(cls, rule)
 
     def key_of(key: Any) -> Any:
@@ -97,7 +108,13 @@ def register(torch: Any, cls: type, rule: Rule) -> None:
         return node.unflatten(aux, children)
 
     pytree.register_pytree_node(
-        cls, flatten, unflatten, flatten_with_keys_fn=flatten_with_keys
+        cls,
+        flatten,
+        unflatten,
+        serialized_type_name=qualified_name(cls),
+        to_dumpable_context=functools.partial(write_aux, rule),
+        from_dumpable_context=functools.partial(read_aux, rule),
+        flatten_with_keys_fn=flatten_with_keys,
     )
 
 
@@ -146,38 +163,38 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
                 f"{type(leaf).__name__}"
             )
         tensors.append(torch.as_tensor(leaf))
-    types = [tensor.dtype for tensor in tensors] or [torch.get_default_dtype()]
-    dtype = functools.reduce(torch.promote_types, types)
+    dtypes = [tensor.dtype for tensor in tensors] or [torch.get_default_dtype()]
+    dtype = functools.reduce(torch.promote_types, dtypes)
     parts = [tensor.reshape(-1).to(dtype) for tensor in tensors]
     vector = torch.cat(parts) if parts else torch.zeros(0, dtype=dtype)
-    wanted = [(tensor.shape, tensor.dtype) for tensor in tensors]
-    return vector, functools.partial(_unravel, treedef, wanted)
+    formats = [(tensor.shape, tensor.dtype) for tensor in tensors]
+    return vector, functools.partial(_unravel, treedef, formats)
 
 
-def _unravel(treedef: PyTreeDef, wanted: Sequence[Any], vector: Any) -> Any:
+def _unravel(treedef: PyTreeDef, formats: Sequence[Any], vector: Any) -> Any:
     """Return the tree of a vector.
 
     Raises:
         StructureError: The vector has another shape.
     """
-    sizes = [shape.numel() for shape, _ in wanted]
+    sizes = [shape.numel() for shape, _ in formats]
     if tuple(vector.shape) != (sum(sizes),):
-        expected, actual = str((sum(sizes),)), str(tuple(vector.shape))
+        expected = str((sum(sizes),))
+        actual = str(tuple(vector.shape))
         raise StructureError(
             f"a vector of shape {expected} is needed, got shape {actual}",
             expected=expected,
             actual=actual,
         )
-    parts = zip(vector.split(sizes), wanted, strict=True)
-    return treedef.unflatten(
-        [part.reshape(shape).to(dtype) for part, (shape, dtype) in parts]
-    )
+    parts = zip(vector.split(sizes), formats, strict=True)
+    leaves = [part.reshape(shape).to(dtype) for part, (shape, dtype) in parts]
+    return treedef.unflatten(leaves)
 
 
 # ------------------------------------------------------------ what the compiler traces
 
 
-def tell_compiler(name: str) -> None:
+def configure_compiler(name: str) -> None:
     """Tell torch's compiler what to trace in place of what asks the engine.
 
     If torch has no such functions, `fullgraph=True` fails, and a warning says so.
@@ -185,13 +202,13 @@ def tell_compiler(name: str) -> None:
     Args:
         name: A module of ours that is loaded; the compiler is told of it once.
     """
-    tell = untold.pop(name, None)
-    if tell is None:
+    configure = pending.pop(name, None)
+    if configure is None:
         return
     try:
-        tell(sys.modules[name])
+        configure(sys.modules[name])
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        untold.clear()
+        pending.clear()
         warnings.warn(f"torch's compiler cannot trace trees: {error}", stacklevel=2)
 
 
@@ -225,11 +242,14 @@ _WRITERS: Final = (
     "nn.transforms.calls",
     "nn.variables",
 )
-untold: Final[dict[str, Callable[[ModuleType], None]]] = {
+pending: Final[dict[str, Callable[[ModuleType], None]]] = {
     f"{_PACKAGE}.ops.map": _substitute,
     f"{_PACKAGE}.selection.select": lambda module: _skip([module.read_selector]),
-    f"{_PACKAGE}.selection.partition": lambda module: _skip([module._flags_of]),
-    **{f"{_PACKAGE}.{x}": lambda module: _skip(_writers(module)) for x in _WRITERS},
+    f"{_PACKAGE}.selection.partition": lambda module: _skip([module.flags_of]),
+    **{
+        f"{_PACKAGE}.{name}": lambda module: _skip(_writers(module))
+        for name in _WRITERS
+    },
 }
 """What the compiler is still to be told, by the module that it is about."""
 
@@ -240,7 +260,7 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
     The module has `object.__setattr__`, or that of a slot, under a name of its own. The
     compiler takes that for `setattr`, calls our `__setattr__` for it, and never ends.
     """
-    ways = {
+    setters = {
         name
         for name, value in vars(module).items()
         if isinstance(value, WrapperDescriptorType | MethodWrapperType)
@@ -248,14 +268,14 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
     }
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     for owner in (module, *classes):
-        for member in [*vars(owner).values()]:
-            found = getattr(member, "__func__", member)
+        for member in list(vars(owner).values()):
+            function = getattr(member, "__func__", member)
             if (
-                isinstance(found, FunctionType)
-                and found.__module__ == module.__name__
-                and not ways.isdisjoint(found.__code__.co_names)
+                isinstance(function, FunctionType)
+                and function.__module__ == module.__name__
+                and not setters.isdisjoint(function.__code__.co_names)
             ):
-                yield found
+                yield function
 
 
 def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
@@ -265,8 +285,8 @@ def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]
         return context.stops_at(node, path)
 
     leaves, structure = reference.flatten(tree, view, None if stop is None else is_leaf)
-    treedef = PyTreeDef._of(reference.steps_of(structure), view.mode)
-    treedef._runner = leaf_runner if structure is None else reference_runner
+    treedef = treedef_of(reference.steps_of(structure), view.mode)
+    set_runner(treedef, leaf_runner if structure is None else reference_runner)
     return leaves, treedef
 
 
@@ -310,8 +330,8 @@ def _stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> 
 
 
 def _tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    structure = reference.structure_of(treedef._code)
-    return reference.unflatten(structure, iter(treedef._checked(leaves)))
+    structure = reference.structure_of(code_of(treedef))
+    return reference.unflatten(structure, iter(checked_leaves(treedef, leaves)))
 
 
 def _leaf_paths(code: Code, count: int) -> list[KeyPath]:

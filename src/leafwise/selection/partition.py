@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .._typing import IsLeaf, TreeT
 
 
-def _flags_of(
+def flags_of(
     tree: Any,
     selectors: Iterable[Any],
     context: Context,
@@ -86,7 +86,7 @@ def tree_partition(
     Modelled on `equinox.partition`, for any number of parts.
     """
     context = context_of(is_leaf, namespace=namespace)
-    rest, treedef, flags = _flags_of(tree, selectors, context, missing_ok)
+    rest, treedef, flags = flags_of(tree, selectors, context, missing_ok)
     parts: list[TreeT] = []
     for picked in flags:
         pairs = list(zip(rest, picked, strict=True))
@@ -175,7 +175,7 @@ def tree_filter(
         {'w': 1.5, 'n': None}
     """
     context = context_of(is_leaf, namespace=namespace)
-    leaves, treedef, [picked] = _flags_of(tree, [what], context, missing_ok)
+    leaves, treedef, [picked] = flags_of(tree, [what], context, missing_ok)
     pairs = zip(leaves, picked, strict=True)
     filtered: TreeT = treedef.unflatten(
         [leaf if is_picked else fill for leaf, is_picked in pairs]
@@ -215,7 +215,7 @@ def tree_labels(
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
     context = context_of(is_leaf, namespace=namespace)
-    leaves, treedef, flags = _flags_of(tree, rules, context, True)
+    leaves, treedef, flags = flags_of(tree, rules, context, True)
     labels = [default] * len(leaves)
     rows = list(zip(rules.values(), flags, strict=True))
     for label, picked in reversed(rows):  # so that the first rule counts

@@ -206,9 +206,9 @@ def other_type(key: object, candidates: Iterable[object]) -> str:
         >>> other_type(1, ["0", "1"]), other_type(1, ["2"])
         ("the int 1 is not the str '1'", '')
     """
-    text = _bare_text(key)
+    text = bare_text(key)
     for candidate in candidates:
-        if type(candidate) is not type(key) and _bare_text(candidate) == text:
+        if type(candidate) is not type(key) and bare_text(candidate) == text:
             names = type(key).__name__, type(candidate).__name__
             return (
                 f"the {names[0]} {short_repr(key)} is not the {names[1]} "
@@ -217,7 +217,7 @@ def other_type(key: object, candidates: Iterable[object]) -> str:
     return ""
 
 
-def _bare_text(key: object) -> str:
+def bare_text(key: object) -> str:
     """Return the text of a key, which bytes share with a string."""
     return key.decode(errors="replace") if type(key) is bytes else safe_str(key)
 

@@ -351,7 +351,7 @@ class Overrides:
                 new_items[position] = self._item_like(example, item)
         else:
             raise ValueError(value)
-        return changes.remade(old, rule, old_items, new_items)
+        return changes.with_entries(old, rule, new_items)
 
     def _item_like(self, example: Any, item: Any) -> Any:
         if example is None:
@@ -382,7 +382,7 @@ def _with_class_of(
         items = dict(enumerate(new))
     else:
         return new
-    return changes.remade(old, rule, changes.entries_of(old, rule), items)
+    return changes.with_entries(old, rule, items)
 
 
 def _type_like(example: Any) -> Any:

@@ -1,8 +1,7 @@
 """Items of two lists that belong together, found in bounded time for any lists.
 
-Owns the numbers that stand for equal values (`Numbering`), the search for equal items
-(`aligned`), and the paths of what belongs together in two trees (`paths_of`, `placed`).
-What is a change, and how it is recorded, is not known here.
+Equal values get equal numbers (`Numbering`); `aligned` finds items with equal numbers
+in two lists.
 
 A longest common subsequence is found with the method of Hunt and Szymanski (A fast
 algorithm for computing longest common subsequences, 1977). Its time grows with the
@@ -13,134 +12,24 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    Set,
-)
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from typing import Any, Final, TypeAlias
 
 from .._text import FAULTS, short_repr
 from ..core.codec import form_of
 from ..core.context import Context
-from ..core.keypath import ROOT, KeyPath, Link, follow_link, path_below
+from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..equality.arrays import Criteria, as_numpy, is_array
 from ..equality.leaves import DEFAULT_CRITERIA
 from ..errors import EditError
+from .pairs import PairKey
 from .patterns import place_text
-from .select import Place, Selector, children_of, read_selector
+from .select import Selector, children_of
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """Positions in one list, and in the other."""
-
-
-class Row(NamedTuple):
-    """The positions of an item in two lists, -1 if missing, and whether it moved.
-
-    It stands for the key of the item in a link.
-    """
-
-    before: int
-    after: int
-    has_moved: bool = False
-
-    def on(self, side: int) -> SequenceKey:
-        """Return the key in one of the lists, where it is missing in the other."""
-        return SequenceKey(self[side] if self[side] >= 0 else self[1 - side])
-
-
-def key_of(before: int, after: int) -> Any:
-    """Return the key of an item in two lists: a row where its positions differ."""
-    return SequenceKey(before) if before == after else Row(before, after)
-
-
-def paths_of(link: Link, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
-    """Return the path of a place in two trees; where it is missing, as in the other.
-
-    Args:
-        link: The link of the place, in which some keys may be rows.
-        root: The path to where the links begin.
-    """
-    path = link.path(root)
-    if Row not in map(type, path):
-        return path, path
-    keys, other_keys = (
-        [key.on(side) if type(key) is Row else key for key in path] for side in (0, 1)
-    )
-    return KeyPath(keys), KeyPath(other_keys)
-
-
-def placed(
-    said: Iterable[tuple[Any, Any]], trees: Sequence[Any], context: Context
-) -> list[dict[KeyPath, list[Any]]]:
-    """Return for each tree what is said of its places, by path.
-
-    Args:
-        said: Selectors, each with what is said of the places that it picks.
-        trees: The trees.
-        context: What is a leaf.
-    """
-    tables: list[dict[KeyPath, list[Any]]] = [{} for _ in trees]
-    for what, value in said:
-        targets = read_selector(what, context.view).targets
-        for table, tree in zip(tables, trees, strict=True):
-            for place in targets(tree, context):
-                table.setdefault(place.path, []).append(value)
-    return tables
-
-
-class Marks:
-    """What is said of a place in a tree, and of the places below it.
-
-    Attributes:
-        values: What is said of the place.
-        below: The marks of its children, by key.
-    """
-
-    __slots__ = ("below", "values")
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.below: dict[Any, Marks] = {}
-
-    def of_place(self, place: Place, cache: dict[Link, Marks]) -> Marks:
-        """Return the marks of a place below, which are made if there are none.
-
-        Args:
-            place: The place.
-            cache: The marks at links that were followed before; see `follow_link`.
-        """
-        return follow_link(place.link, self, _marks_below, cache)
-
-
-def _marks_below(marks: Marks, key: Any) -> Marks:
-    """Return the marks of a child, which are made if there are none."""
-    if key not in marks.below:
-        marks.below[key] = Marks()
-    return marks.below[key]
-
-
-def mark_places(said: Iterable[tuple[Any, Any]], tree: Any, context: Context) -> Marks:
-    """Return what is said of the places of a tree.
-
-    Args:
-        said: Selectors, each with what is said of the places that it picks.
-        tree: The tree.
-        context: What is a leaf.
-    """
-    root = Marks()
-    for what, value in said:
-        places = read_selector(what, context.view).targets(tree, context)
-        cache: dict[Link, Marks] = {}
-        for place in places:
-            root.of_place(place, cache).values.append(value)
-    return root
 
 
 # ------------------------------------------------------------------- equal items
@@ -161,6 +50,8 @@ class Numbering:
         self.context = context
         self.criteria = criteria
         self._numbers: dict[Hashable, int] = {}
+        # by id, of large values and their parts; they are kept, so that ids stay theirs
+        self._large: dict[int, tuple[Any, int]] = {}
 
     def of(self, value: Any) -> int:
         """Return the number of a value.
@@ -168,11 +59,15 @@ class Numbering:
         Raises:
             CycleError: It contains itself.
         """
+        if id(value) in self._large:
+            return self._large[id(value)][1]
         leaves, treedef = self.context.flatten(value)
-        keys = map(self._key, leaves)
-        is_leaf = len(leaves) == 1 and leaves[0] is value
-        key: Hashable = next(keys) if is_leaf else (treedef, *keys)
-        return self._numbers.setdefault(key, len(self._numbers))
+        if len(leaves) == 1 and leaves[0] is value:
+            return self._number(self._key(value))
+        if len(leaves) <= _SMALL:
+            return self._number((treedef, *map(self._key, leaves)))
+        self._number_parts(value)
+        return self._large[id(value)][1]
 
     def shared(self, a: Any, b: Any) -> int:
         """Return how many children two nodes share: equal ones under equal keys."""
@@ -180,8 +75,52 @@ class Numbering:
         for node in (a, b):
             rule = self.context.rule_of(node)
             table = {} if rule is None else children_of(node, rule)
-            parts.append({*zip(table, map(self.of, table.values()), strict=True)})
+            parts.append(set(zip(table, map(self.of, table.values()), strict=True)))
         return len(parts[0] & parts[1])
+
+    def _number(self, key: Hashable) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _number_parts(self, value: Any) -> None:
+        """Number a large value, the lists in it, and the items of these.
+
+        The lists in it are aligned as well, later, and those in them: so each list and
+        each item is read only once.
+        """
+        parts = [value]
+        flat_parts: list[tuple[list[Any], Any]] = []
+        for part in parts:
+            flat_part = self.context.also_stopping(self._ends(part)).flatten(part)
+            flat_parts.append(flat_part)
+            parts += [leaf for leaf in flat_part[0] if self._is_part(leaf)]
+        for part, (leaves, treedef) in zip(parts[::-1], flat_parts[::-1], strict=True):
+            keys = [
+                ("part", self._large[id(leaf)][1])
+                if id(leaf) in self._large
+                else self._key(leaf)
+                for leaf in leaves
+            ]
+            self._large[id(part)] = part, self._number((treedef, *keys))
+
+    def _ends(self, part: Any) -> Callable[[Any], bool]:
+        """Return a function that says whether a value in a part is a part of its own.
+
+        These are the items of a list; in any other part, the lists.
+        """
+        rule = self.context.view.resolve(type(part))
+        is_list = rule is not None and rule.is_sequence
+
+        def is_end(node: Any) -> bool:
+            return node is not part and (is_list or self._is_list(node))
+
+        return is_end
+
+    def _is_list(self, node: Any) -> bool:
+        rule = self.context.view.resolve(type(node))
+        return rule is not None and rule.is_sequence
+
+    def _is_part(self, leaf: Any) -> bool:
+        return id(leaf) not in self._large and self.context.rule_of(leaf) is not None
 
     def by_key(self, items: Sequence[Any], key: Selector, path: KeyPath) -> list[int]:
         """Return numbers that identify the values of a key in the items of a list.
@@ -195,19 +134,19 @@ class Numbering:
             EditError: An item has no value or several values for the key, or two items
                 have the same value.
         """
-        known: dict[int, KeyPath] = {}
-        for place, item in enumerate(items):
-            found = key.targets(item, self.context)
-            where = path_below(path, SequenceKey(place))
-            if len(found) != 1:
-                has = f"{len(found)} values at" if found else "no"
+        paths: dict[int, KeyPath] = {}
+        for position, item in enumerate(items):
+            places = key.targets(item, self.context)
+            where = path_below(path, SequenceKey(position))
+            if len(places) != 1:
+                has = f"{len(places)} values at" if places else "no"
                 raise EditError(
                     f"the item at {place_text(where)} has {has} {key.text!r}, the key "
                     "that pairs the items",
                     path=where,
                 )
-            value = found[0].value
-            first = known.setdefault(self.of(value), where)
+            value = places[0].value
+            first = paths.setdefault(self.of(value), where)
             if first is not where:
                 raise EditError(
                     f"the items at {place_text(first)} and {place_text(where)} have "
@@ -215,7 +154,7 @@ class Numbering:
                     "the items",
                     path=where,
                 )
-        return [*known]
+        return list(paths)
 
     def _key(self, leaf: Any) -> Hashable:
         """Return what stands for a leaf: it is equal for equal leaves."""
@@ -254,6 +193,8 @@ def _hashable(value: Any) -> Any:
     return frozenset(content) if isinstance(content, Set) else content
 
 
+_SMALL: Final = 64
+"""Values of so many leaves are numbered as a whole."""
 _MOST_ELEMENTS: Final = 1_000
 _MOST_PAIRS: Final = 1_000_000
 
@@ -277,18 +218,21 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
     places: defaultdict[int, list[int]] = defaultdict(list)
     for j in range(len(theirs) - 1, -1, -1):
         places[theirs[j]].append(j)
-    kept = [
-        (n, n) for n, (x, y) in enumerate(zip(mine, theirs, strict=False)) if x == y
-    ]
+    numbers = enumerate(zip(mine, theirs, strict=False))
+    in_order = [(n, n) for n, (x, y) in numbers if x == y]
     if sum(len(places.get(number, ())) for number in mine) <= _MOST_PAIRS:
-        kept = max(kept, _longest_common(mine, places), key=len)
-    ours, others = {i for i, _ in kept}, {j for _, j in kept}
-    left = {number: [j for j in js if j not in others] for number, js in places.items()}
+        in_order = max(in_order, _longest_common(mine, places), key=len)
+    my_positions = {i for i, _ in in_order}
+    their_positions = {j for _, j in in_order}
+    unpaired = {
+        number: [j for j in js if j not in their_positions]
+        for number, js in places.items()
+    }
     moved = []
     for i, number in enumerate(mine):
-        if i not in ours and left.get(number):
-            moved.append((i, left[number].pop()))
-    return kept, moved
+        if i not in my_positions and unpaired.get(number):
+            moved.append((i, unpaired[number].pop()))
+    return in_order, moved
 
 
 def _longest_common(mine: Sequence[int], places: Mapping[int, Sequence[int]]) -> Pairs:
@@ -308,67 +252,77 @@ def _longest_common(mine: Sequence[int], places: Mapping[int, Sequence[int]]) ->
                 ends[k : k + 1] = [j]
                 tips[k : k + 1] = [len(steps)]
                 steps.append((i, j, tips[k - 1] if k else -1))
-    found = []
+    pairs = []
     tip = tips[-1] if tips else -1
     while tip >= 0:
         i, j, tip = steps[tip]
-        found.append((i, j))
-    return found[::-1]
+        pairs.append((i, j))
+    pairs.reverse()
+    return pairs
 
 
-def rows_of(
+def paired_items(
     sizes: tuple[int, int],
-    kept: Pairs,
+    in_order: Pairs,
     moved: Pairs,
     start: int = 0,
     shared: Callable[[int, int], int] = lambda _i, _j: 0,
-) -> Iterator[Row]:
+) -> Iterator[PairKey]:
     """Yield the items of two lists in leaf order, those of the first list first.
 
     Items between those that stay replace each other.
 
     Args:
         sizes: The lengths of the lists.
-        kept: The paired items, in the order of both lists.
+        in_order: The paired items, in the order of both lists.
         moved: The other paired items.
         start: How many more items are in front of both lists.
         shared: Says of an item of each list how many parts they share.
     """
     targets = dict(moved)
-    taken = {*targets.values()}
-    i = j = 0
-    for stop, other in [*kept, sizes]:
-        gone = [n for n in range(i, stop) if n not in targets]
-        new = [n for n in range(j, other) if n not in taken]
-        for before, after in [*_replaced(gone, new, shared), (stop, other)]:
+    sources = set(targets.values())
+    i = 0
+    j = 0
+    for stop, other_stop in [*in_order, sizes]:
+        removed = [n for n in range(i, stop) if n not in targets]
+        added = [n for n in range(j, other_stop) if n not in sources]
+        for before, after in [*_replaced(removed, added, shared), (stop, other_stop)]:
             for n in range(i, before):
-                yield Row(n + start, targets.get(n, -1 - start) + start, n in targets)
-            yield from (Row(-1, n + start) for n in range(j, after) if n not in taken)
+                if n in targets:
+                    yield PairKey(n + start, targets[n] + start, has_moved=True)
+                else:
+                    yield PairKey(n + start, -1)
+            for n in range(j, after):
+                if n not in sources:
+                    yield PairKey(-1, n + start)
             if before < sizes[0]:
-                yield Row(before + start, after + start)
-            i, j = before + 1, after + 1
+                yield PairKey(before + start, after + start)
+            i = before + 1
+            j = after + 1
 
 
 _MOST_COMPARED: Final = 1_024
 
 
 def _replaced(
-    gone: list[int], new: list[int], shared: Callable[[int, int], int]
+    removed: list[int], added: list[int], shared: Callable[[int, int], int]
 ) -> Pairs:
     """Return pairs of items that replace each other, in the order of both lists.
 
     Each item of the shorter list takes that of the others which is most like it, as
     long as enough are left.
     """
-    if len(gone) > len(new):
-        turned = _replaced(new, gone, lambda j, i: shared(i, j))
+    if len(removed) > len(added):
+        turned = _replaced(added, removed, lambda j, i: shared(i, j))
         return [(i, j) for j, i in turned]
-    if len(gone) == len(new) or len(gone) * len(new) > _MOST_COMPARED:
-        return [*zip(gone, new, strict=False)]
-    pairs, first = [], 0
-    for number, i in enumerate(gone):
-        choice = range(first, len(new) - len(gone) + number + 1)
-        best = max(choice, key=lambda at: shared(i, new[at]))
-        pairs.append((i, new[best]))
+    is_long = len(removed) * len(added) > _MOST_COMPARED
+    if len(removed) == len(added) or is_long:
+        return list(zip(removed, added, strict=False))
+    pairs: Pairs = []
+    first = 0
+    for number, i in enumerate(removed):
+        choice = range(first, len(added) - len(removed) + number + 1)
+        best = max(choice, key=lambda position: shared(i, added[position]))
+        pairs.append((i, added[best]))
         first = best + 1
     return pairs

@@ -7,7 +7,6 @@ validated once, after all edits of a call.
 
 from __future__ import annotations
 
-import copy
 from bisect import bisect_left
 from collections.abc import (
     Callable,
@@ -18,7 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from itertools import islice
-from operator import delitem, getitem, is_, itemgetter, setitem
+from operator import delitem, getitem, itemgetter, setitem
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._records import MISSING
@@ -27,7 +26,7 @@ from ..core.context import Context, path_of
 from ..core.keypath import KeyPath, Link, follow_link, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped, items_by_key, with_items
-from ..core.registry import View, lookup
+from ..core.registry import View
 from ..errors import EditError
 from ..fields import Kind, Marked
 from .patterns import END, Step, is_number, place_text
@@ -52,7 +51,8 @@ class Insert(NamedTuple):
 
     Attributes:
         target: Its position among the keys of a mapping, counted from 0; None for the
-            end. In a list, its position when all edits of the list are made.
+            end. In a list, its position when all edits of the list are made, or any
+            that is beyond its end.
     """
 
     value: Any
@@ -178,9 +178,10 @@ class NodeEdits:
         above: The node above it, None for the root.
         below: The nodes that have edits below this one, by key.
         edits: The edits at its keys. Several at one key are insertions, but for one.
+        aux: The aux data that it gets instead of its own, MISSING for none.
     """
 
-    __slots__ = ("above", "below", "edits", "link", "node", "rule")
+    __slots__ = ("above", "aux", "below", "edits", "link", "node", "rule")
 
     def __init__(
         self,
@@ -195,6 +196,7 @@ class NodeEdits:
         self.above: NodeEdits | None = above
         self.below: dict[Any, NodeEdits] = {}
         self.edits: KeyEdits = []
+        self.aux: Any = MISSING
 
     @property
     def path(self) -> KeyPath:
@@ -209,6 +211,11 @@ class NodeEdits:
         """
         node = self.node
         edits = self.edits
+        if self.aux is not MISSING:
+            children, _ = self.rule.flatten(node)
+            node = call_at(self.rule.unflatten, (self.aux, list(children)), self)
+            if not edits:
+                return node
         has_items = type(node) is dict or type(node) is list
         if has_items and all(type(edit) is Set for _, edit in edits):
             values = {key.entry: edit.value for key, edit in edits}
@@ -288,17 +295,18 @@ def apply_edits(nodes: Sequence[NodeEdits], record: Edited | None = None) -> Any
             each after the one above it.
         record: See `rebuild`.
     """
-    root = nodes[0]
-    new_node = root.node
+    new_tree = nodes[0].node
     for step in reversed(nodes):
-        if not step.edits:
+        if not step.edits and step.aux is MISSING:
             continue
         new_node = step.changed()
         if record is not None and step.rule.attributes.validate is not None:
             record.add(step.link, step.node, new_node, step.rule, step.edits)
-        if step.above is not None:
+        if step.above is None:
+            new_tree = new_node
+        else:
             step.above.edits.append((step.link.key, Set(new_node)))
-    return new_node if root.edits else root.node
+    return new_tree
 
 
 def _nodes_above(
@@ -562,9 +570,10 @@ def _changed_object(
     static_values: dict[str, Any] = {}
     other_edits: KeyEdits = []
     for key, edit in edits:
-        if type(edit) is Set and key in positions:
+        is_set = type(edit) is Set and type(edit.value) is not Marked
+        if is_set and key in positions:
             children[positions[key]] = edit.value
-        elif type(edit) is Set and key.entry in static_names:
+        elif is_set and key.entry in static_names:
             static_values[key.name] = edit.value
         else:
             other_edits.append((key, edit))
@@ -709,60 +718,25 @@ def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
     return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
 
 
-def remade(
-    node: Any,
-    rule: Rule,
-    old: dict[Any, Any],
-    entries: dict[Any, Any],
-    *others: Any,
-) -> Any:
+def with_entries(node: Any, rule: Rule, entries: dict[Any, Any]) -> Any:
     """Return a mapping or sequence of the type of a node with other items.
-
-    It is the node if it has exactly these. Comparing values is not enough: None and
-    other shared objects may be under any key. A key that is only equal to the old one,
-    as True is to 1, is another key.
 
     Args:
         node: The node.
         rule: Its rule.
-        old: Its items, as `entries_of` returns them.
-        entries: The new items by key, in a dict that may be kept; those of a sequence
-            in their order.
-        *others: Where items are from. Those that are data there are data here, and so
-            are the nodes in what has no kinds.
+        entries: The new items by key or position, in a dict that may be kept; those of
+            a sequence in their order.
     """
-    is_table = item_key(node, rule) is DictKey
-    if not is_table:
-        entries = dict(enumerate(entries.values()))
-    has_values = all(map(is_, entries.values(), old.values()))
-    has_keys = not is_table or all(map(is_, entries, old))
-    if len(old) == len(entries) and has_values and has_keys:
-        return node
     if rule.item_key is not None:
         return with_items(rule, node, entries)
-    new_node = copy.copy(node)
-    data_ids = _data_ids(others)
-    for key in reversed([key for key in old if key not in entries]):
-        del new_node[key]
-    for key, value in entries.items():
-        item = Marked(Kind.DATA, value) if id(value) in data_ids else value
-        if key not in old and not is_table:
-            new_node.append(item)
-        elif key not in old or new_node[key] is not value:
-            new_node[key] = item
-    return new_node
-
-
-def _data_ids(nodes: Iterable[Any]) -> set[int]:
-    """Return the ids of the items of some nodes that are data."""
-    ids: set[int] = set()
-    for node in nodes:
-        rule = lookup(type(node))
-        children = () if rule is None else rule.flatten(node)[0]
-        for child in children:
-            if has_kinds(node) or lookup(type(child)) is not None:
-                ids.add(id(child))
-    return ids
+    key_class: Any = item_key(node, rule)
+    old = entries_of(node, rule)
+    edits: KeyEdits = [
+        (key_class(key), Set(value) if key in old else Insert(value))
+        for key, value in entries.items()
+    ]
+    edits += [(key_class(key), Delete()) for key in old if key not in entries]
+    return changed_node(Link(), node, rule, edits)
 
 
 # ------------------------------------------------------------------------ insertions

@@ -30,6 +30,7 @@ from .._hooks import Displayable, hooks
 from .._records import MISSING, Frozen
 from .._text import (
     FAULTS,
+    bare_text,
     escape_controls,
     nearest_names,
     other_type,
@@ -56,7 +57,7 @@ from ..equality.leaves import (
 )
 from ..errors import EditError
 from ..ops.inspect import how_to_register
-from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
+from .align import Numbering, aligned, paired_items
 from .changes import (
     Delete,
     Edit,
@@ -64,20 +65,24 @@ from .changes import (
     Insert,
     Move,
     Set,
+    changed_node,
     entries_of,
     item_key,
     rebuild,
 )
 from .convert import Converter, Declared, opening_dataclasses, text_of
-from .patterns import place_text
-from .select import (
-    DEPTH_IN_DOUBT,
-    check_cycles,
-    few,
-    fields_of,
-    keys_of,
-    selector,
+from .pairs import (
+    MarksPair,
+    PairKey,
+    PairWalk,
+    key_of,
+    mark_places,
+    marked_values,
+    marks_below,
+    paths_of,
 )
+from .patterns import place_text
+from .select import call_at, few, fields_of, selector
 
 
 Tree = TypeVar("Tree")
@@ -753,10 +758,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         """
         context = context_of(none_is_leaf=True, namespace=namespace)
         context = opening_dataclasses(context)
-        values = Comparison()
-        after = patched(
-            tree, patch, context, lambda x, y: not differ(x, y, context, values)
-        )
+        after = patched(tree, patch, context)
         exact = Comparison(typematch=True)
         return _diff_of(changes_between(tree, after, context, exact), context, exact)
 
@@ -898,18 +900,21 @@ def changes_between(
         EditError: An item lacks the key that pairs it, or two items have the same key.
         ValueError: `lists` has an invalid value.
     """
-    comparing = _Comparing(context, values, aligns=lists != "position")
-    if ignore is not None:
-        comparing.ignored = placed([(ignore, None)], (a, b), context)
-    if isinstance(lists, Mapping):
-        keys = [(what, selector(key)) for what, key in lists.items()]
-        comparing.keys = placed(keys, (a, b), context)
-    elif lists not in ("align", "position"):
+    if not isinstance(lists, Mapping) and lists not in ("align", "position"):
         raise ValueError(
             "lists must be one of 'align', 'position', or a mapping from selectors to "
             f"keys; got {short_repr(lists)}"
         )
-    return list(comparing.walk(Link(), a, b))
+    marks: list[tuple[Any, Any]] = []
+    if isinstance(lists, Mapping):
+        marks += [(what, selector(key)) for what, key in lists.items()]
+    if ignore is not None:
+        marks.append((ignore, _IGNORED))
+    start = _Pair(Link(), a, b)
+    if marks:
+        start = start._replace(marks=mark_places(marks, (a, b), context))
+    comparing = _Comparing(context, values, aligns=lists != "position")
+    return list(comparing.walk(start))
 
 
 def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
@@ -923,7 +928,44 @@ def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    return any(_Comparing(context, values, aligns=False).walk(Link(), a, b))
+    comparing = _Comparing(context, values, aligns=False)
+    return any(comparing.walk(_Pair(Link(), a, b)))
+
+
+class _Pair(NamedTuple):
+    """What two trees have at a place, MISSING for nothing.
+
+    Attributes:
+        link: The place.
+        before: What the first tree has there.
+        after: What the second tree has there.
+        marks: Which places are ignored, and by which key the items of lists are paired.
+        kind: The kind of difference; "" before they are compared.
+        position: The `index` of a `Change`.
+    """
+
+    link: Link
+    before: Any
+    after: Any
+    marks: MarksPair = None
+    kind: str = ""
+    position: int | None = None
+
+    def child(
+        self,
+        key: Any,
+        before: Any,
+        after: Any,
+        kind: str = "",
+        position: int | None = None,
+    ) -> _Pair:
+        """Return what they have below."""
+        marks = marks_below(self.marks, key, before, after)
+        return _Pair(Link(self.link, key), before, after, marks, kind, position)
+
+
+_IGNORED: Final = object()
+"""The mark of a place that is ignored."""
 
 
 class _Comparing:
@@ -931,64 +973,100 @@ class _Comparing:
 
     Attributes:
         aligns: Whether lists are compared after equal items are matched.
-        ignored: The ignored paths in the first and in the second tree.
-        keys: The lists whose items are paired by a key, in the first and in the second
-            tree.
     """
 
     def __init__(self, context: Context, values: Comparison, *, aligns: bool) -> None:
         self.context = context
         self.values = values
         self.aligns = aligns
-        self.ignored: Sequence[Mapping[KeyPath, Any]] = ()
-        self.keys: Sequence[Mapping[KeyPath, Any]] = ()
         self.numbering = Numbering(context, values.criteria)
+        self.by_position: _Comparing | None = None
+        # by the ids of two values, with both, so that the ids stay theirs
+        self._verdicts: dict[tuple[int, int], tuple[Any, Any, bool]] = {}
 
     def paths(self, link: Link) -> tuple[KeyPath, KeyPath]:
         """Return the path of a place in the first tree and in the second."""
         return paths_of(link, self.context.root)
 
-    def is_ignored(self, link: Link) -> bool:
-        """Return whether a place is ignored in one of the trees."""
-        pairs = zip(self.ignored, self.paths(link), strict=False)
-        return any(path in places for places, path in pairs)
-
     def same_at_sight(self, a: Any, b: Any) -> bool:
         """Return whether two values are the same, without looking into them."""
         return (a is b and self.values.equal_nan) or are_equal_scalars(a, b)
 
-    def walk(self, link: Link, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes below a place.
+    def walk(self, start: _Pair) -> Iterator[Change]:
+        """Yield the changes at a place and below.
 
         Raises:
             CycleError: A tree contains itself.
         """
-        unchecked = [a, b]
-        stack: list[Any] = [(link, 0, a, b, "", None)]
-        while stack:
-            link, depth, one, two, kind, index = stack.pop()
-            if self.ignored and self.is_ignored(link):
-                continue
-            if depth == DEPTH_IN_DOUBT:
-                check_cycles(unchecked, self.context)
-            rows: Rows = ()
-            if not kind and not self.same_at_sight(one, two):
-                try:
-                    kind, rows = self.compare(one, two, link)
-                except UndecidedError as why:
-                    error = cannot_compare(self.paths(link)[0], one, two, why)
-                    raise error from why.__cause__
+        steps = PairWalk(start, (start.before, start.after), self.context)
+        for pair in steps:
+            kind, pairs_below = self.compare(pair)
+            steps.go_on(pairs_below)
             if kind:
-                path, other_path = self.paths(link)
-                criteria = self.values.criteria_for(one, two)
-                yield Change(kind, path, one, two, index, other_path, criteria)
-            stack += [
-                (Link(link, key), depth + 1, *pair_and_kind)
-                for key, *pair_and_kind in reversed(rows)
-            ]
+                path, other_path = self.paths(pair.link)
+                before = pair.before
+                after = pair.after
+                criteria = self.values.criteria_for(before, after)
+                yield Change(
+                    kind, path, before, after, pair.position, other_path, criteria
+                )
 
-    def compare(self, a: Any, b: Any, link: Link) -> tuple[str, Rows]:
-        """Return the kind of difference here, "" for none, and the rows below."""
+    def same_by_position(self, start: _Pair) -> bool:
+        """Return whether values are the same if lists are compared by position.
+
+        The items of a list in a list were compared so before, when those of the outer
+        list were aligned. So it is noted which are the same, and nothing is compared
+        twice.
+        """
+        if self.by_position is None:
+            self.by_position = _Comparing(self.context, self.values, aligns=False)
+        if start.marks is not None:  # places count, not just values
+            return not any(self.by_position.walk(start))
+        pairs: list[_Pair] = []
+        link: Link | None = None  # the place of the first difference
+        steps = PairWalk(start, (start.before, start.after), self.context)
+        for pair in steps:
+            verdict = None
+            if type(pair.link.key) in (SequenceKey, PairKey):
+                verdict = self._verdicts.get((id(pair.before), id(pair.after)))
+                if verdict is not None and verdict[-1]:
+                    continue
+                pairs.append(pair)
+            kind = "known"
+            if verdict is None:
+                kind, pairs_below = self.by_position.compare(pair)
+                steps.go_on(pairs_below)
+            if kind:
+                link = pair.link
+                break
+        is_same = link is None
+        links: set[Link] = set()  # of what contains the difference
+        while link is not None:
+            links.add(link)
+            link = link.above
+        for pair in pairs:
+            key = (id(pair.before), id(pair.after))
+            self._verdicts[key] = (pair.before, pair.after, pair.link not in links)
+        return is_same
+
+    def compare(self, pair: _Pair) -> tuple[str, list[_Pair]]:
+        """Return the kind of difference at a place, "" for none, and what is below."""
+        if pair.marks is not None and _IGNORED in marked_values(pair.marks):
+            return "", []
+        if pair.kind or self.same_at_sight(pair.before, pair.after):
+            return pair.kind, []
+        try:
+            kind, rows = self.values_at(pair)
+        except UndecidedError as why:
+            path, _ = self.paths(pair.link)
+            error = cannot_compare(path, pair.before, pair.after, why)
+            raise error from why.__cause__
+        return kind, [pair.child(*row) for row in rows]
+
+    def values_at(self, pair: _Pair) -> tuple[str, Rows]:
+        """Compare two values; return the kind of difference, and the rows below."""
+        a = pair.before
+        b = pair.after
         rule = self.context.rule_of(a)
         other_rule = self.context.rule_of(b)
         if rule is None and other_rule is None:
@@ -999,13 +1077,13 @@ class _Comparing:
             return self.nodes(a, b, rule)
         # What is in containers of other libraries beside their items does not count.
         if not isinstance(rule, ItemsRule):
-            rest = rule.rest(a)
-            other_rest = rule.rest(b)
-            if rest is not other_rest and not exact.same(rest, other_rest):
+            aux = rule.rest(a)
+            other_aux = rule.rest(b)
+            if aux is not other_aux and not exact.same(aux, other_aux):
                 return "aux", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule)
-        return self.sequences(a, b, rule, link)
+        return self.sequences(pair, rule)
 
     def mappings(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
         """Compare two mappings: first the old keys in their order, then the new ones.
@@ -1032,20 +1110,20 @@ class _Comparing:
         ]
         return "", rows
 
-    def sequences(self, a: Any, b: Any, rule: Rule, link: Link) -> tuple[str, Rows]:
+    def sequences(self, pair: _Pair, rule: Rule) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are matched, or by position."""
-        items = rule.items(a)
-        other_items = rule.items(b)
-        pairs = self.aligned(items, other_items, link) if self.aligns else None
-        if pairs is None and rule.is_fixed:
-            return self.nodes(a, b, rule)
-        if pairs is None:
+        items = rule.items(pair.before)
+        other_items = rule.items(pair.after)
+        keys = self.aligned(items, other_items, pair) if self.aligns else None
+        if keys is None and rule.is_fixed:
+            return self.nodes(pair.before, pair.after, rule)
+        if keys is None:
             positions = range(len(items))
             other_positions = range(len(other_items))
             by_position = zip_longest(positions, other_positions, fillvalue=-1)
-            pairs = starmap(Row, by_position)
+            keys = starmap(PairKey, by_position)
         rows: list[Any] = []
-        for i, j, has_moved in pairs:
+        for i, j, has_moved in keys:
             key = key_of(i, j)
             x = items[i] if i >= 0 else MISSING
             y = other_items[j] if j >= 0 else MISSING
@@ -1058,55 +1136,61 @@ class _Comparing:
         return "", rows
 
     def aligned(
-        self, ours: list[Any], others: list[Any], link: Link
-    ) -> Iterable[Row] | None:
+        self, items: list[Any], other_items: list[Any], pair: _Pair
+    ) -> Iterable[PairKey] | None:
         """Return the items of two lists that may differ, and their counterparts.
 
         None if they are to be compared by position: some of them are ignored, or at
         most one pair of them differs.
         """
-        sizes = len(ours), len(others)
-        if self.keys:
-            tables = list(zip(self.keys, self.paths(link), (ours, others), strict=True))
-            keys = [key for table, path, _ in tables for key in table.get(path, ())]
+        sizes = len(items), len(other_items)
+        if pair.marks is not None:
+            keys = marked_values(pair.marks)
             if keys:
-                by_key = self.numbering.by_key
-                numbers = [by_key(items, keys[-1], path) for _, path, items in tables]
-                return rows_of(sizes, *aligned(*numbers))
-        if self.ignored and any(
-            self.is_ignored(Link(link, SequenceKey(n))) for n in range(max(sizes))
-        ):
-            return None
-        is_same = map(self.same_at_sight, ours, others)
+                path, other_path = self.paths(pair.link)
+                numbers = self.numbering.by_key(items, keys[-1], path)
+                other_numbers = self.numbering.by_key(other_items, keys[-1], other_path)
+                return paired_items(sizes, *aligned(numbers, other_numbers))
+            below = [
+                one for marks in pair.marks if marks for one in marks.below.values()
+            ]
+            if any(_IGNORED in marks.values for marks in below):
+                return None
+        is_same = map(self.same_at_sight, items, other_items)
         if sizes[0] == sizes[1] and sum(is_same) >= sizes[0] - 1:
             return None
-        by_position = copy.copy(self)
-        by_position.aligns = False
 
         def same(i: int, j: int) -> bool:
-            below = Link(link, key_of(i, j))
-            return not any(by_position.walk(below, ours[i], others[j]))
+            x = items[i]
+            y = other_items[j]
+            if pair.marks is None and self.same_at_sight(x, y):
+                return True
+            return self.same_by_position(pair.child(key_of(i, j), x, y))
 
-        start = end = 0
+        start = 0
+        end = 0
         while start < min(sizes) and same(start, start):
             start += 1
         while end < min(sizes) - start and same(sizes[0] - end - 1, sizes[1] - end - 1):
             end += 1
-        sides = ours[start : sizes[0] - end], others[start : sizes[1] - end]
-        numbers = [list(map(self.numbering.of, side)) for side in sides]
+        middle = items[start : sizes[0] - end]
+        other_middle = other_items[start : sizes[1] - end]
+        numbers = [self.numbering.of(item) for item in middle]
+        other_numbers = [self.numbering.of(item) for item in other_middle]
 
-        def shared(i: int, j: int) -> Any:
-            return self.numbering.shared(sides[0][i], sides[1][j])
+        def shared(i: int, j: int) -> int:
+            return self.numbering.shared(middle[i], other_middle[j])
 
-        sizes = (len(sides[0]), len(sides[1]))
-        return rows_of(sizes, *aligned(*numbers), start, shared)
+        sizes = (len(middle), len(other_middle))
+        pairs = aligned(numbers, other_numbers)
+        return paired_items(sizes, *pairs, start, shared)
 
     def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
         """Compare two nodes with a fixed number of children."""
         children, aux = rule.flatten(a)
         other_children, other_aux = rule.flatten(b)
-        keys = keys_of(a, rule)
-        if keys != keys_of(b, rule):
+        keys = rule.keys(aux, len(children))
+        if keys != rule.keys(other_aux, len(other_children)):
             return ("type" if isinstance(a, tuple) else "aux"), ()
         pairs = zip(keys, children, other_children, strict=True)
         rows = [(*row, "", None) for row in pairs if not self.same_at_sight(*row[1:])]
@@ -1214,22 +1298,27 @@ def lines_of_all(
         yield paint(f"and {len(changes) - most} more", "dim")
 
 
-def _removed_keys(changes: Sequence[Change]) -> dict[str, list[Any]]:
-    """Return the keys that were removed from dicts, by the text of the dict's path."""
-    keys: dict[str, list[Any]] = {}
+def _removed_keys(changes: Sequence[Change]) -> dict[tuple[str, str], list[Any]]:
+    """Return the keys that were removed from dicts.
+
+    They are found by the text of the dict's path and their own text.
+    """
+    keys: dict[tuple[str, str], list[Any]] = {}
     for change in changes:
         if change.kind == "removed" and change.path and _is_dict_key(change.path[-1]):
-            parent = KeyPath(change.path[:-1])
-            keys.setdefault(str(parent), []).append(change.path[-1].key)
+            key = change.path[-1].key
+            place = (str(change.path.parent), bare_text(key))
+            keys.setdefault(place, []).append(key)
     return keys
 
 
-def _key_note(change: Change, removed_keys: dict[str, list[Any]]) -> str:
+def _key_note(change: Change, removed_keys: dict[tuple[str, str], list[Any]]) -> str:
     """Return a note if a key was added that differs from a removed one by its type."""
     if not change.path or not _is_dict_key(change.path[-1]):
         return ""
-    parent = KeyPath(change.path[:-1])
-    sentence = other_type(change.path[-1].key, removed_keys.get(str(parent), ()))
+    key = change.path[-1].key
+    place = (str(change.path.parent), bare_text(key))
+    sentence = other_type(key, removed_keys.get(place, ()))
     return sentence and f", {escape_controls(sentence)}"
 
 
@@ -1513,43 +1602,48 @@ def _json_value(value: Any, path: KeyPath, view: View) -> Any:
     if cls in (str, bool, int, type(None)) or (cls is float and math.isfinite(value)):
         return value
     key_class, members = _members(value, view)
-    if cls is not list and cls is not dict and key_class is not GetAttrKey:
+    if cls is list:
+        return [
+            _json_value(item, path_below(path, SequenceKey(position)), view)
+            for position, item in enumerate(value)
+        ]
+    if cls is not dict and key_class is not GetAttrKey:
         text = f"JSON cannot hold {short_repr(value)} ({cls.__name__}) at"
         raise EditError(f"{text} {place_text(path)}", path=path)
     table = {}
-    for key, item in members.items():
-        place = path_below(path, key)
+    for name, item in members.items():
+        place = path_below(path, key_class(name))
         _pointer(place)  # refuses a key that is no string
-        table[key.entry] = _json_value(item, place, view)
-    return list(table.values()) if cls is list else table
+        table[name] = _json_value(item, place, view)
+    return table
 
 
-def _members(node: Any, view: View) -> tuple[Any, dict[Any, Any]]:
-    """Return the class of a node's keys, and its items or fields by key.
+def _members(node: Any, view: View) -> tuple[Any, Any]:
+    """Return the class of a node's keys, and its items or fields.
 
-    A leaf has none, and the class is None.
+    Those of a mapping or an object have names, those of a sequence positions. A leaf
+    has none, and the class is None.
     """
     rule = view.resolve(type(node))
     if rule is None:
         return None, {}
     key_class = item_key(node, rule)
-    if key_class is not None:
-        items = entries_of(node, rule)
-        return key_class, {key_class(key): item for key, item in items.items()}
-    fields = fields_of(node, rule)
+    if key_class is DictKey:
+        items = node if isinstance(node, Mapping) else entries_of(node, rule)
+        return DictKey, items
+    if key_class is SequenceKey:
+        return SequenceKey, node
+    fields = {key.name: value for key, value in fields_of(node, rule).items()}
     return (GetAttrKey if fields else None), fields
 
 
-def patched(
-    tree: Any, patch: Any, context: Context, same: Callable[[Any, Any], bool]
-) -> Any:
+def patched(tree: Any, patch: Any, context: Context) -> Any:
     """Return a tree to which a JSON Patch is applied.
 
     Args:
         tree: The tree.
         patch: The patch: a text, or the list of operations.
         context: What is a leaf.
-        same: Says whether two values are the same, for `test`.
 
     Raises:
         EditError: The patch is no list, or some operations cannot be made. The message
@@ -1560,12 +1654,12 @@ def patched(
     if not isinstance(operations, Sequence):
         text = short_repr(operations)
         raise EditError(f"a JSON Patch is a list of operations, got {text}")
-    patching = _Patching(context, same)
+    patching = _Patching(tree, context)
     errors: list[EditError] = []
     lines: list[str] = []
     for number, operation in enumerate(operations):
         try:
-            tree = patching.apply(tree, operation)
+            patching.apply(operation)
         except EditError as error:
             errors.append(error)
             lines.append(f"operation {number}: {error}")
@@ -1575,48 +1669,46 @@ def patched(
     if errors:
         raise EditError("\n  ".join(lines), path=errors[0].path)
     patching.record.validate()
-    return tree
+    return patching.tree
 
 
 class _Target(NamedTuple):
     """Where a JSON Pointer leads.
 
     Attributes:
-        path: The path.
+        link: The place.
         value: What is there, MISSING where something can be added.
-        siblings: The items or fields of the node above it, by key.
-        parent: The node above it.
+        above: The place of the node above it, None for the root.
     """
 
-    path: KeyPath
+    link: Link
     value: Any
-    siblings: Mapping[Any, Any]
-    parent: Any
+    above: _Target | None = None
 
-    def missing(self) -> EditError:
-        """Return the error for a place where nothing is, with the keys that exist."""
-        path = self.path
-        names = [safe_str(key.entry) for key in self.siblings]
-        has = "is empty"
-        if names and type(path[-1]) is SequenceKey:
-            has = f"has {counted(len(names), 'item')}"
-        elif names:
-            has = f"has {few(nearest_names(safe_str(path[-1].entry), names))}"
-        where = f"the {type(self.parent).__name__} at {place_text(path.parent)}"
-        return EditError(f"no value at {place_text(path)}; {where} {has}", path=path)
+    @property
+    def path(self) -> KeyPath:
+        """The path."""
+        return self.link.path()
 
 
 class _Patching:
-    """The operations of one patch; see `patched`."""
+    """A tree to which the operations of one patch are applied.
 
-    def __init__(self, context: Context, same: Callable[[Any, Any], bool]) -> None:
-        self.context = context
-        self.same = same
-        self.converter = Converter(context.view)
+    Attributes:
+        tree: The tree.
+        record: The objects that were made.
+    """
+
+    def __init__(self, tree: Any, context: Context) -> None:
+        self.tree = tree
         self.record = Edited()
+        self._context = context
+        self._converter = Converter(context.view)
+        # by id, the dicts and lists that were copied: they are edited in place
+        self._copies: dict[int, Any] = {}
 
-    def apply(self, tree: Any, operation: Any) -> Any:
-        """Return a tree after one operation.
+    def apply(self, operation: Any) -> None:
+        """Apply one operation.
 
         Raises:
             EditError: It is no operation, or cannot be made.
@@ -1631,60 +1723,80 @@ class _Patching:
         if word in ("add", "replace", "test") and value is MISSING:
             raise EditError("it has no 'value'")
         if word == "add":
-            return self.add(tree, pointer, value)
+            self.add(pointer, value)
+            return
         start = operation.get("from") if word in ("copy", "move") else pointer
-        source = self.find(tree, start)
+        source = self.find(start)
         if source.value is MISSING:
-            raise source.missing()
+            raise self.missing(source)
         if word == "copy":
-            return self.add(tree, pointer, copy.deepcopy(source.value))
-        if word == "test":
-            if self.same(source.value, self.typed(tree, source, value)):
-                return tree
-            raise mismatch(source.path, value, source.value)
-        if word == "replace":
-            return self.edit(tree, source.path, Set(self.typed(tree, source, value)))
-        if not source.path:
+            self.add(pointer, copy.deepcopy(source.value))
+        elif word == "replace":
+            self.edit(source, Set(self.typed(source, value)))
+        elif word == "test":
+            if differ(
+                source.value, self.typed(source, value), self._context, Comparison()
+            ):
+                raise mismatch(source.path, value, source.value)
+        elif source.above is None:
             raise EditError("the root cannot be removed", path=source.path)
-        if word == "move" and str(pointer).startswith(f"{start}/"):
+        elif word == "move" and str(pointer).startswith(f"{start}/"):
             raise EditError(f"{start!r} cannot be moved into itself")
-        is_item = type(source.path[-1]) is SequenceKey
-        without = self.edit(tree, source.path, Move(None) if is_item else Delete())
-        return without if word == "remove" else self.add(without, pointer, source.value)
+        else:
+            is_item = type(source.link.key) is SequenceKey
+            self.edit(source, Move(None) if is_item else Delete())
+            if word == "move":
+                self.add(pointer, source.value)
 
-    def edit(self, tree: Any, path: KeyPath, change: Edit) -> Any:
-        """Return a tree after one edit."""
-        return rebuild(tree, [(path, change)], self.context, self.record)
-
-    def add(self, tree: Any, pointer: Any, value: Any) -> Any:
-        """Return a tree with a value added, or set where something has a name."""
-        target = self.find(tree, pointer)
-        path = target.path
-        value = self.typed(tree, target, value)
-        key = path[-1] if path else None
+    def add(self, pointer: Any, value: Any) -> None:
+        """Add a value, or set it where something has a name."""
+        target = self.find(pointer)
+        value = self.typed(target, value)
+        key = target.link.key
         if type(key) is SequenceKey:
-            return self.edit(tree, path, Insert(value, key.idx))
-        if target.value is not MISSING:
-            return self.edit(tree, path, Set(value))
-        try:
-            return self.edit(tree, path, Insert(value))
-        except EditError:
-            if type(key) is DictKey:
-                raise
-            raise target.missing() from None
+            self.edit(target, Insert(value, key.idx))
+        elif target.value is not MISSING:
+            self.edit(target, Set(value))
+        elif type(key) is DictKey:
+            self.edit(target, Insert(value))
+        else:
+            try:
+                self.edit(target, Insert(value))
+            except EditError:
+                raise self.missing(target) from None
 
-    def typed(self, tree: Any, target: _Target, value: Any) -> Any:
+    def edit(self, target: _Target, edit: Edit) -> None:
+        """Make an edit, which copies the nodes above it, but each only once."""
+        while target.above is not None:
+            key = target.link.key
+            above = target.above
+            node = above.value
+            if id(node) in self._copies:
+                _edit_in_place(node, key.entry, edit)
+                return
+            rule: Any = self._context.view.resolve(type(node))
+            edits = [(key, edit)]
+            new = call_at(changed_node, (above.link, node, rule, edits), above)
+            if type(new) is dict or type(new) is list:
+                self._copies[id(new)] = new
+            if rule.attributes.validate is not None:
+                self.record.add(above.link, node, new, rule, edits)
+            edit = Set(new)
+            target = above
+        self.tree = edit.value  # type: ignore[union-attr]  # the root is only set
+
+    def typed(self, target: _Target, value: Any) -> Any:
         """Return a value of JSON as the declared type, or the class there, asks."""
-        declared = self.converter.declared_at(tree, target.path)
+        declared = self._converter.declared_at(self.tree, target.path)
         cls = type(target.value)
-        is_record = isinstance(value, dict) and self.converter.is_record(cls)
+        is_record = isinstance(value, dict) and self._converter.is_record(cls)
         if declared.type is MISSING and is_record:
             declared = Declared(cls)
         if hasattr(target.value, "dtype"):
             declared = declared._replace(converts=True)  # arrays take what they like
-        return self.converter.convert_at(target, value, text_of(value), declared)
+        return self._converter.convert_at(target, value, text_of(value), declared)
 
-    def find(self, tree: Any, pointer: Any) -> _Target:
+    def find(self, pointer: Any) -> _Target:
         """Return where a JSON Pointer leads.
 
         Raises:
@@ -1692,22 +1804,57 @@ class _Patching:
         """
         if type(pointer) is not str or not re.fullmatch("(/([^~/]|~[01])*)*", pointer):
             raise EditError(f"not a JSON Pointer: {short_repr(pointer)}")
-        target = _Target(KeyPath(), tree, {}, None)
+        target = _Target(Link(), self.tree)
         for part in pointer.split("/")[1:]:
-            if target.value is MISSING:
-                raise target.missing()
-            key_class, members = _members(target.value, self.context.view)
             token = part.replace("~1", "/").replace("~0", "~")
-            if key_class is None:
-                raise _no_members(target, token)
-            is_item = key_class is SequenceKey
-            key = _position(target, members, token) if is_item else key_class(token)
-            path = path_below(target.path, key)
-            target = _Target(path, members.get(key, MISSING), members, target.value)
+            target = self.child(target, token)
         return target
 
+    def child(self, target: _Target, token: str) -> _Target:
+        """Return what a part of a pointer leads to.
 
-def _position(target: _Target, items: Mapping[Any, Any], token: str) -> SequenceKey:
+        Raises:
+            EditError: There can be nothing.
+        """
+        if target.value is MISSING:
+            raise self.missing(target)
+        key_class, members = _members(target.value, self._context.view)
+        if key_class is None:
+            raise _no_members(target, token)
+        if key_class is SequenceKey:
+            position = _position(target, len(members), token)
+            value = members[position] if position < len(members) else MISSING
+            return _Target(Link(target.link, SequenceKey(position)), value, target)
+        value = members.get(token, MISSING)
+        return _Target(Link(target.link, key_class(token)), value, target)
+
+    def missing(self, target: _Target) -> EditError:
+        """Return the error for a place where nothing is, with the keys that exist."""
+        path = target.path
+        above: Any = target.above
+        key_class, members = _members(above.value, self._context.view)
+        has = "is empty"
+        if len(members) and key_class is SequenceKey:
+            has = f"has {counted(len(members), 'item')}"
+        elif members:
+            names = [safe_str(name) for name in members]
+            has = f"has {few(nearest_names(safe_str(path[-1].entry), names))}"
+        where = f"the {type(above.value).__name__} at {place_text(path.parent)}"
+        return EditError(f"no value at {place_text(path)}; {where} {has}", path=path)
+
+
+def _edit_in_place(node: Any, entry: Any, edit: Edit) -> None:
+    """Make an edit of a dict or a list."""
+    match edit:
+        case Insert(value) if type(node) is list:
+            node.insert(entry, value)
+        case Set(value) | Insert(value):
+            node[entry] = value
+        case _:
+            del node[entry]
+
+
+def _position(target: _Target, size: int, token: str) -> int:
     """Return the position that a part of a pointer stands for in a list.
 
     Raises:
@@ -1716,12 +1863,12 @@ def _position(target: _Target, items: Mapping[Any, Any], token: str) -> Sequence
     where = place_text(target.path)
     if token != "-" and not re.fullmatch("0|[1-9][0-9]*", token):
         raise EditError(f"{token!r} is not a position, at {where}", path=target.path)
-    position = len(items) if token == "-" else int(token)
-    if position > len(items):
+    position = size if token == "-" else int(token)
+    if position > size:
         text = f"position {token} is beyond the end of the list at {where}"
-        text += f", which has {counted(len(items), 'item')}"
+        text += f", which has {counted(size, 'item')}"
         raise EditError(text, path=target.path)
-    return SequenceKey(position)
+    return position
 
 
 def _no_members(target: _Target, token: str) -> EditError:

@@ -15,7 +15,7 @@ from .._hooks import Displayable
 from .._records import MISSING
 from .._text import short_repr
 from ..core.context import Context, context_of, plain_context
-from ..core.keypath import ROOT, KeyPath
+from ..core.keypath import ROOT, KeyPath, Link
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, memo_of
 from ..core.walk import locate
@@ -331,7 +331,7 @@ class Selection(Displayable, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 2, 3], "b": 4})["a[0:2]"].delete()
             {'a': [3], 'b': 4}
         """
-        edits = [(path, Delete()) for path in self.paths()]
+        edits = [(place, Delete()) for place in self._targets.links()]
         return edited(self.tree, edits, self.context)
 
     def insert(self, value: Any) -> Tree:
@@ -547,12 +547,17 @@ def tree_rename(
     """
     context = context_of(namespace=namespace)
     is_called = is_function(name, context.view)
-    edits: list[tuple[KeyPath, Edit]] = []
-    for path in Selection(tree, (), context)[what].paths():
-        if not path:
-            raise EditError("the root has no key to rename", path=path)
-        new_name = name(path[-1].entry) if is_called else name
-        edits.append((path, Rename(new_name)))
+    targets = find_targets(tree, (read_selector(what, context.view),), context)
+    edits: list[tuple[KeyPath | Link, Edit]] = []
+    for place in targets.links():
+        if isinstance(place, KeyPath):
+            key = place[-1] if place else None
+        else:
+            key = place.key
+        if key is None:
+            raise EditError("the root has no key to rename", path=ROOT)
+        new_name = name(key.entry) if is_called else name
+        edits.append((place, Rename(new_name)))
     return edited(tree, edits, context)
 
 

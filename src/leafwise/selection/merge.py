@@ -1,13 +1,13 @@
 """Merge trees: node by node, by a rule for each place.
 
 What two trees have at a place is a case for one of four functions: leaves, mappings,
-sequences or objects. Nodes are opened from the top down, which pairs their children,
-and finished from the bottom up, when these are merged (`_build`), at any depth.
+sequences or objects. Where there are nodes, their children are paired and merged next.
+What comes out is edits of the first tree, which are applied from the bottom up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, Unpack, overload
 
@@ -18,24 +18,26 @@ from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, Link, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import GLOBAL
+from ..core.registry import GLOBAL, lookup
 from ..equality.leaves import Comparison, type_names
 from ..errors import EditError
+from ..fields import Kind, Marked
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
-from .align import Marks, Numbering, mark_places
+from .align import Numbering
 from .changes import (
     Delete,
     Edit,
     Edited,
     Insert,
-    Set,
-    changed_node,
+    Move,
+    NodeEdits,
+    apply_edits,
     entries_of,
     item_key,
     rebuild,
-    remade,
 )
+from .changes import Set as SetTo
 from .convert import (
     UNDECLARED,
     Converter,
@@ -48,14 +50,23 @@ from .convert import (
     wrong_length,
 )
 from .diff import differ
-from .patterns import place_text
+from .pairs import (
+    MarksPair,
+    PairKey,
+    PairWalk,
+    key_on,
+    mark_places,
+    marked_values,
+    marks_below,
+    paths_of,
+)
+from .patterns import END, place_text
 from .select import (
-    DEPTH_IN_DOUBT,
     Selector,
     call_at,
-    check_cycles,
     children_of,
     fields_of,
+    has_kinds,
     keys_of,
     selector,
     with_article,
@@ -76,69 +87,69 @@ class MergeOptions(TypedDict, total=False):
     namespace: str
 
 
-# ------------------------------------------------------------------ the two passes
+# --------------------------------------------------------------------------- the edits
 
 
-class _Branch:
-    """A node of the result, whose children are still to be made.
+class _MergedNode(NodeEdits):
+    """A node of the first tree, with the edits that make it the merged one.
 
     Attributes:
-        children: The children by name, in their order; MISSING for those that are not
-            yet made, and for those that the node will not have.
-        pending: The places of the children that are not yet made, by name.
-        finish: Takes the children that the node has, and returns the node.
+        length: The length that is declared for it, None if any will do.
+        declared: The type that is declared for it.
+        data_ids: The ids of items of the second tree that are data there.
     """
 
-    __slots__ = ("children", "finish", "pending")
+    __slots__ = ("data_ids", "declared", "length")
 
-    def __init__(self, finish: Callable[[dict[Any, Any]], Any]) -> None:
-        self.children: dict[Any, Any] = {}
-        self.pending: list[tuple[Any, Any]] = []
-        self.finish = finish
+    def __init__(
+        self,
+        node: Any,
+        rule: Any,
+        above: NodeEdits | None = None,
+        key: Any = None,
+    ) -> None:
+        super().__init__(node, rule, above, key)
+        self.declared: Any = MISSING
+        self.length: int | None = None
+        self.data_ids: Set[int] = frozenset()
 
-    def wait_for(self, name: Any, place: Any) -> None:
-        """Add a child that is still to be made at a place."""
-        self.children[name] = MISSING
-        self.pending.append((name, place))
+    def put(self, key: Any, below: Any, value: Any) -> None:
+        """Add the edit that puts a value in place of another one.
+
+        Args:
+            key: The key of the child.
+            below: The child, MISSING if there is none.
+            value: The merged child; MISSING for none.
+        """
+        if value is below:
+            return
+        if id(value) in self.data_ids:
+            value = Marked(Kind.DATA, value)
+        is_item = type(key) is SequenceKey
+        edit: Edit = SetTo(value)
+        if value is MISSING:
+            edit = Move(None) if is_item else Delete()
+        elif below is MISSING:
+            edit = Insert(value, END.idx if is_item else None)
+        self.edits.append((key, edit))
+
+    def changed(self) -> Any:
+        node = super().changed()
+        if self.length is not None and len(node) != self.length:
+            reason = wrong_length(len(node), self.length)
+            raise TypeMismatch(node, self.declared, reason).at(self.path)
+        return node
 
 
-def _build(
-    open_place: Callable[[Any], Any],
-    root: Any,
-    trees: Iterable[Any],
-    context: Context,
-) -> Any:
-    """Return what is made at a place and below.
+def _data_ids(node: Any, rule: Rule) -> Set[int]:
+    """Return the ids of the items of a container that are data.
 
-    Args:
-        open_place: Takes a place, and returns the value there or a `_Branch`.
-        root: The first place.
-        trees: The trees that are walked, to be checked for cycles.
-        context: What is a leaf.
-
-    Raises:
-        CycleError: A tree contains itself.
+    In what has no kinds, these are the nodes.
     """
-    unchecked = list(trees)
-    top = _Branch(lambda children: children)
-    top.wait_for("", root)
-    stack = [("", top, iter(top.pending))]
-    while True:
-        name, branch, pending = stack[-1]
-        for child_name, place in pending:
-            value = open_place(place)
-            if type(value) is _Branch:
-                stack.append((child_name, value, iter(value.pending)))
-                break
-            branch.children[child_name] = value
-        else:
-            stack.pop()
-            if not stack:
-                return branch.children[""]
-            children = {k: x for k, x in branch.children.items() if x is not MISSING}
-            stack[-1][1].children[name] = branch.finish(children)
-        if len(stack) == DEPTH_IN_DOUBT:
-            check_cycles(unchecked, context)
+    children, _ = rule.flatten(node)
+    if has_kinds(node):
+        return {id(child) for child in children}
+    return {id(child) for child in children if lookup(type(child)) is not None}
 
 
 def _call(f: Callable[..., Any], values: Sequence[Any], place: Any) -> Any:
@@ -152,20 +163,6 @@ def _describe(node: Any, context: Context) -> str:
     if context.rule_of(node) is None:
         return f"the leaf {short_repr(node)}"
     return with_article(type(node).__name__)
-
-
-def _edits_between(
-    old: Mapping[Any, Any], new: Mapping[Any, Any]
-) -> list[tuple[Any, Edit]]:
-    """Return the edits that turn fields of an object, by key, into others."""
-    edits: list[tuple[Any, Edit]] = []
-    for key, value in new.items():
-        if key not in old:
-            edits.append((key, Insert(value)))
-        elif value is not old[key]:
-            edits.append((key, Set(value)))
-    edits += [(key, Delete()) for key in old if key not in new]
-    return edits
 
 
 # ---------------------------------------------------------------- how to merge, where
@@ -225,42 +222,36 @@ class _Policy(NamedTuple):
         return self._replace(function=None, pairs=None)
 
 
-_START: Final = Link()
-
-
 class _Place(NamedTuple):
     """A place in two trees.
 
     Attributes:
+        link: The place.
         below: What the first tree has there, MISSING for nothing.
         above: What the second tree has there.
         policy: How to merge there.
-        link: The place in the first tree.
-        other_link: The place in the second tree.
-        marks: The rules of both trees for this place and those below; None if there are
-            none.
+        marks: The rules of both trees for this place and those below.
         declared: The type that is declared for it.
+        parent: The node above it, None for the root.
     """
 
+    link: Link
     below: Any
     above: Any
     policy: _Policy
-    link: Link = _START
-    other_link: Link = _START
-    marks: tuple[Marks | None, Marks | None] | None = None
+    marks: MarksPair = None
     declared: Declared = UNDECLARED
+    parent: _MergedNode | None = None
 
     @property
     def path(self) -> KeyPath:
         """The path in the first tree."""
-        return self.link.path()
+        return paths_of(self.link)[0]
 
-
-def _marks_below(marks: Marks | None, key: Any, value: Any) -> Marks | None:
-    """Return the marks of a child, None if a tree has nothing there."""
-    if marks is None or value is MISSING:
-        return None
-    return marks.below.get(key)
+    @property
+    def key(self) -> Any:
+        """The key in the parent."""
+        return key_on(0, self.link.key)
 
 
 # ------------------------------------------------------------------------ deep merges
@@ -359,13 +350,12 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     merging = _Merging(context)
     merged = base
     for overlay in overlays:
-        place = _Place(merged, overlay, policy)
+        place = _Place(Link(), merged, overlay, policy)
         if numbered:
-            marks = mark_places(numbered, merged, context)
-            other_marks = mark_places(numbered, overlay, context)
-            place = place._replace(marks=(marks, other_marks))
+            marks = mark_places(numbered, (merged, overlay), context)
+            place = place._replace(marks=marks)
         try:
-            merged = _build(merging.open, place, (merged, overlay), context)
+            merged = merging.merge(place)
         except EditError as error:
             file = None if hooks.file_of is None else hooks.file_of(overlay)
             if file is None:
@@ -401,7 +391,12 @@ class _Merging:
         record: The objects that are made.
         converter: Converts values of mappings that are merged into objects.
         numbering: Numbers the items of lists that are paired by a key.
+        nodes: The nodes of the first tree whose children are merged, from the root on.
+        steps: The walk.
     """
+
+    nodes: list[_MergedNode]
+    steps: PairWalk[_Place]
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -409,13 +404,33 @@ class _Merging:
         self.converter = Converter(context.view)
         self.numbering = Numbering(context)
 
+    def merge(self, start: _Place) -> Any:
+        """Return the merge of what two trees have at a place.
+
+        Raises:
+            CycleError: A tree contains itself.
+            EditError: Two values cannot be merged.
+        """
+        merged = start.below
+        self.nodes = []
+        self.steps = PairWalk(start, (start.below, start.above), self.context)
+        for place in self.steps:
+            value = self.open(place)
+            if value is _PENDING:
+                continue
+            if place.parent is None:
+                merged = value
+            else:
+                place.parent.put(place.key, place.below, value)
+        return apply_edits(self.nodes, self.record) if self.nodes else merged
+
     def open(self, place: _Place) -> Any:
         """Return the merge of what two trees have at a place.
 
-        MISSING if nothing remains; a `_Branch` if children are still to be merged.
+        MISSING if nothing remains; `_PENDING` if children are still to be merged.
         """
         if place.marks is not None:
-            place = self.with_rules(place)
+            place = place._replace(policy=self.policy_of(place))
         below = place.below
         above = place.above
         policy = place.policy
@@ -435,17 +450,13 @@ class _Merging:
         merge = _CASES[self.case_of(place, rule, other_rule)]
         return merge(self, place, rule, other_rule)
 
-    def with_rules(self, place: _Place) -> _Place:
-        """Return a place with the policy that the rules for it say."""
+    def policy_of(self, place: _Place) -> _Policy:
+        """Return the policy that the rules for a place say."""
         policy = place.policy
-        rules: list[tuple[int, Any]] = []
-        for marks in place.marks or ():
-            if marks is not None:
-                rules += marks.values
         # in the order in which they were written: the last one counts
-        for _, rule in sorted(rules, key=itemgetter(0)):
+        for _, rule in sorted(marked_values(place.marks), key=itemgetter(0)):
             policy = policy.with_rule(rule)
-        return place._replace(policy=policy)
+        return policy
 
     def rule_of(self, below: Any, above: Any) -> Rule | None:
         """Return the rule of a node of the first tree, None for a leaf.
@@ -492,19 +503,16 @@ class _Merging:
         place: _Place,
         rule: Rule,
         other_rule: Rule,
-    ) -> _Branch:
+    ) -> Any:
         """Merge two mappings, key by key."""
         items = entries_of(place.below, rule)
         others = self.with_typed_keys(place, entries_of(place.above, other_rule))
-
-        def finish(children: dict[Any, Any]) -> Any:
-            arguments = (place.below, rule, items, children, place.above)
-            return call_at(remade, arguments, place)
-
-        branch = _Branch(finish)
+        node = self.new_node(place, rule)
+        if has_kinds(place.below):
+            node.data_ids = _data_ids(place.above, other_rule)
         is_typed = place.declared.type is not MISSING
-        self.add_children(branch, place, items, others, DictKey, is_typed=is_typed)
-        return branch
+        self.merge_children(place, node, items, others, DictKey, is_typed=is_typed)
+        return _PENDING
 
     def sequences(
         self,
@@ -526,26 +534,20 @@ class _Merging:
             pairs += [(-1, position) for position in others]
         else:
             pairs = [(position, position) for position in {**items, **others}]
-
-        def finish(children: dict[Any, Any]) -> Any:
-            arguments = (place.below, rule, items, children, place.above)
-            node = call_at(remade, arguments, place)
-            length = fixed_length(place.declared.type)
-            if length is not None and length != len(children):
-                reason = wrong_length(len(children), length)
-                raise TypeMismatch(node, place.declared.type, reason).at(place.path)
-            return node
-
-        branch = _Branch(finish)
+        node = self.new_node(place, rule)
+        node.declared = place.declared.type
+        node.length = fixed_length(node.declared)
+        if has_kinds(place.below):
+            node.data_ids = _data_ids(place.above, other_rule)
+        children = []
         for position, other_position in pairs:
-            # where a list has no item, its path in messages is that of the other one
             below = items.get(position, MISSING)
             above = others.get(other_position, MISSING)
-            key = SequenceKey(other_position if below is MISSING else position)
-            other_key = SequenceKey(position if above is MISSING else other_position)
-            child = self.child(place, key, other_key, below, above, is_typed=True)
-            branch.wait_for((position, other_position), child)
-        return branch
+            key = PairKey(position, other_position)
+            child = self.child(place, node, key, below, above, is_typed=True)
+            children.append(child)
+        self.steps.go_on(children)
+        return _PENDING
 
     def objects(
         self,
@@ -555,19 +557,17 @@ class _Merging:
     ) -> Any:
         """Merge two objects of a class, or a mapping into an object, by fields."""
         below = place.below
-        node = below
+        other_aux = MISSING
         is_typed = False
         if rule is other_rule and keys_of(below, rule) == keys_of(place.above, rule):
             fields = children_of(below, rule)
             others = children_of(place.above, rule)
-            aux = rule.flatten(below)[1]
-            other_aux = rule.flatten(place.above)[1]
-            is_same = rule.same(aux, other_aux)
-            if not is_same and place.policy.conflict == "error":
+            _, aux = rule.flatten(below)
+            _, other_aux = rule.flatten(place.above)
+            if rule.same(aux, other_aux):
+                other_aux = MISSING
+            elif place.policy.conflict == "error":
                 return self.choose(place, fits=True)
-            if not is_same and place.policy.conflict == "overlay":
-                arguments = (other_aux, list(fields.values()))
-                node = call_at(rule.unflatten, arguments, place)
         else:
             fields = fields_of(below, rule)
             new_fields = self.fields_above(place, rule, other_rule, fields)
@@ -575,52 +575,54 @@ class _Merging:
                 return self.choose(place, fits=False)
             others = {**fields, **new_fields}
             is_typed = rule is not other_rule
-
-        def finish(children: dict[Any, Any]) -> Any:
-            edits = _edits_between(fields, children)
-            new = node
-            if edits:
-                new = call_at(changed_node, (place.link, node, rule, edits), place)
-            if new is not below and rule.attributes.validate is not None:
-                self.record.add(place.link, below, new, rule, edits)
-            return new
-
-        branch = _Branch(finish)
-        self.add_children(branch, place, fields, others, None, is_typed=is_typed)
-        return branch
+        node = self.new_node(place, rule)
+        if place.policy.conflict == "overlay":
+            node.aux = other_aux
+        self.merge_children(place, node, fields, others, None, is_typed=is_typed)
+        return _PENDING
 
     # -------------------------------------------------------------------- children
 
-    def add_children(
+    def new_node(self, place: _Place, rule: Rule) -> _MergedNode:
+        """Return a node of the first tree, to which edits are then added."""
+        node = _MergedNode(place.below, rule, place.parent, place.key)
+        self.nodes.append(node)
+        return node
+
+    def merge_children(
         self,
-        branch: _Branch,
         place: _Place,
+        node: _MergedNode,
         items: Mapping[Any, Any],
         others: Mapping[Any, Any],
         key_class: Any,
         *,
         is_typed: bool,
     ) -> None:
-        """Add the children of two nodes to the node that is made of them.
+        """Merge the children of two nodes.
 
         Args:
-            branch: The node to be made.
             place: The place of the nodes.
+            node: The node that gets the edits.
             items: The children in the first tree by name.
             others: The children in the second tree.
             key_class: The class of keys; None if the names are keys.
             is_typed: Whether types may be declared for the children.
         """
+        children = []
         for name in {**items, **others}:
             below = items.get(name, MISSING)
             above = others.get(name, MISSING)
             value = self.at_sight(place, below, above, is_typed=is_typed)
-            if value is not _PENDING:
-                branch.children[name] = value
+            if value is below:
                 continue
             key = name if key_class is None else key_class(name)
-            child = self.child(place, key, key, below, above, is_typed=is_typed)
-            branch.wait_for(name, child)
+            if value is _PENDING:
+                child = self.child(place, node, key, below, above, is_typed=is_typed)
+                children.append(child)
+            else:
+                node.put(key, below, value)
+        self.steps.go_on(children)
 
     def at_sight(
         self,
@@ -676,8 +678,8 @@ class _Merging:
     def child(
         self,
         place: _Place,
+        node: _MergedNode,
         key: Any,
-        other_key: Any,
         below: Any,
         above: Any,
         *,
@@ -685,21 +687,14 @@ class _Merging:
     ) -> _Place:
         """Return the place of a child in both trees."""
         link = Link(place.link, key)
-        other_link = link
-        if other_key is not key or place.other_link is not place.link:
-            other_link = Link(place.other_link, other_key)
-        marks = None
-        if place.marks is not None:
-            own_marks = _marks_below(place.marks[0], key, below)
-            other_marks = _marks_below(place.marks[1], other_key, above)
-            if own_marks is not None or other_marks is not None:
-                marks = (own_marks, other_marks)
+        marks = marks_below(place.marks, key, below, above)
         declared = UNDECLARED
         if is_typed:
+            own_key = key_on(0, key)
             cls = type(place.below)
-            declared = self.converter.below(place.declared, cls, key)
+            declared = self.converter.below(place.declared, cls, own_key)
         policy = place.policy.inherited()
-        return _Place(below, above, policy, link, other_link, marks, declared)
+        return _Place(link, below, above, policy, marks, declared, node)
 
     def pairs(
         self,
@@ -713,8 +708,8 @@ class _Merging:
         The position of an item that is in one list alone is paired with -1.
         """
         number = self.numbering.by_key
-        other_path = place.other_link.path()
-        numbers = number(list(items.values()), key, place.path)
+        path, other_path = paths_of(place.link)
+        numbers = number(list(items.values()), key, path)
         other_numbers = number(list(others.values()), key, other_path)
         positions = {number: position for position, number in enumerate(numbers)}
         other_positions = {number: n for n, number in enumerate(other_numbers)}

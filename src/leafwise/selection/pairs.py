@@ -1,0 +1,168 @@
+"""Two trees that are walked together.
+
+`PairWalk` goes from place to place in both. An item of a list may have another position
+in each of them: a `PairKey` has both. `Marks` are what selectors say of places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+
+from .._records import MISSING
+from ..core.context import Context
+from ..core.keypath import ROOT, KeyPath, Link, follow_link
+from ..core.keys import SequenceKey
+from .select import DEPTH_IN_DOUBT, check_cycles, read_selector
+
+
+class PairKey(NamedTuple):
+    """The positions of an item in two lists, -1 if missing, and whether it moved.
+
+    It stands for the key of the item in a link.
+    """
+
+    before: int
+    after: int
+    has_moved: bool = False
+
+    def on(self, side: int) -> SequenceKey:
+        """Return the key in one of the lists, where it is missing in the other."""
+        return SequenceKey(self[side] if self[side] >= 0 else self[1 - side])
+
+
+def key_of(before: int, after: int) -> Any:
+    """Return the key of an item in two lists, a `PairKey` if its positions differ."""
+    return SequenceKey(before) if before == after else PairKey(before, after)
+
+
+def key_on(side: int, key: Any) -> Any:
+    """Return the key of a child in one of the trees."""
+    return key.on(side) if type(key) is PairKey else key
+
+
+def paths_of(link: Link, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
+    """Return the path of a place in two trees; where it is missing, as in the other.
+
+    Args:
+        link: The link of the place, in which some keys may be of pairs.
+        root: The path to where the links begin.
+    """
+    path = link.path(root)
+    if PairKey not in map(type, path):
+        return path, path
+    return KeyPath(key_on(0, key) for key in path), KeyPath(
+        key_on(1, key) for key in path
+    )
+
+
+# ------------------------------------------------------------------------------- marks
+
+
+class Marks:
+    """What is said of a place in a tree, and of the places below it.
+
+    Attributes:
+        values: What is said of the place.
+        below: The marks of its children, by key.
+    """
+
+    __slots__ = ("below", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.below: dict[Any, Marks] = {}
+
+    def child(self, key: Any) -> Marks:
+        """Return the marks of a child, which are made if there are none."""
+        if key not in self.below:
+            self.below[key] = Marks()
+        return self.below[key]
+
+
+MarksPair: TypeAlias = "tuple[Marks | None, Marks | None] | None"
+"""The marks of a place in two trees; None where there are none."""
+
+
+def mark_places(
+    marks: Iterable[tuple[Any, Any]], trees: Sequence[Any], context: Context
+) -> tuple[Marks, Marks]:
+    """Return what is said of the places of two trees.
+
+    Args:
+        marks: Selectors, each with what is said of the places that it picks.
+        trees: The trees.
+        context: What is a leaf.
+    """
+    roots = (Marks(), Marks())
+    for what, value in marks:
+        find_places = read_selector(what, context.view).targets
+        for root, tree in zip(roots, trees, strict=True):
+            results: dict[Link, Marks] = {}
+            for place in find_places(tree, context):
+                below = follow_link(place.link, root, Marks.child, results)
+                below.values.append(value)
+    return roots
+
+
+def marks_below(marks: MarksPair, key: Any, before: Any, after: Any) -> MarksPair:
+    """Return the marks of a child.
+
+    Args:
+        marks: The marks of the nodes above.
+        key: The key of the child, which may be a `PairKey`.
+        before, after: The child in both trees, MISSING where there is none.
+    """
+    if marks is None:
+        return None
+    first = second = None
+    if marks[0] is not None and before is not MISSING:
+        first = marks[0].below.get(key_on(0, key))
+    if marks[1] is not None and after is not MISSING:
+        second = marks[1].below.get(key_on(1, key))
+    return None if first is None and second is None else (first, second)
+
+
+def marked_values(marks: MarksPair) -> list[Any]:
+    """Return what is said of a place, first in the one tree and then in the other."""
+    return [value for one in marks or () if one is not None for value in one.values]
+
+
+# ------------------------------------------------------------------------------ a walk
+
+
+PlaceT = TypeVar("PlaceT")
+
+
+class PairWalk(Generic[PlaceT]):
+    """A walk over places of two trees of any depth: a place, then what is below it.
+
+    Iterate over it. After each step, the caller may say with `go_on` which places are
+    below that one.
+
+    Args:
+        start: The first place.
+        trees: What both trees have there, to be checked for cycles.
+        context: What is a leaf.
+
+    Raises:
+        CycleError: A tree contains itself.
+    """
+
+    def __init__(self, start: PlaceT, trees: Iterable[Any], context: Context) -> None:
+        self._stack = [(start, 0)]
+        self._depth = 0
+        self._unchecked = list(trees)
+        self._context = context
+
+    def __iter__(self) -> Iterator[PlaceT]:
+        while self._stack:
+            place, self._depth = self._stack.pop()
+            if self._depth == DEPTH_IN_DOUBT:
+                check_cycles(self._unchecked, self._context)
+            yield place
+
+    def go_on(self, places: Sequence[PlaceT]) -> None:
+        """Go on to these places, in this order, before any other."""
+        depth = self._depth + 1
+        self._stack += [(place, depth) for place in reversed(places)]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from listing import BLOCK, PAGES, Entry, entries
+from listing import BLOCK, LISTED_NAME, PAGES, RESULT, Entry, entries
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
 
@@ -31,6 +31,9 @@ RST_COMMENT = re.compile(r"<!-- rst\n(.*?)-->\n", re.DOTALL)
 
 MEMBERS_OPTION = re.compile(r":(members): (.+):$")
 """The option `members` with names of members, between the colons of an option."""
+
+MARKDOWN_LINK = re.compile(r"\[([^]]+)\]\(([\w./-]+)\.md(#[\w-]+)?\)")
+"""A link to another page: its text, the page, and an anchor on it."""
 
 PYTHON_NAMES = {"Any", "typing.Any", "type"}
 """Names in signatures that mean those of Python, although leafwise has them as well."""
@@ -72,22 +75,25 @@ def remove_pages(app: Sphinx, exception: Exception | None) -> None:
 
 def page_text(entry: Entry) -> str:
     """Return the text of the page of one name."""
-    # instances are created by `parallel`: the arguments of the class are not public
-    call = "()" if entry.short == "Parallel" else ""
+    options = [option for option in entry.options.split("; ") if option]
+    # without a signature autodoc would write down that of the class
+    call = "()" if RESULT in options else ""
+    guide = MARKDOWN_LINK.sub(r"`\1 <../\2.html\3>`__", entry.guide)
     lines = [
         ":orphan:",
         "",
         entry.name,
         "=" * len(entry.name),
         "",
-        f"From :doc:`/reference/{entry.topic}`.",
+        f"From :doc:`/reference/{entry.topic}`. Guide: {guide}.",
         "",
         f".. auto{kind_of(entry.value())}:: {entry.name}{call}",
     ]
-    for option in entry.options.split(";"):
-        if option:
-            line = f"   :{option.strip()}:"
-            lines.append(MEMBERS_OPTION.sub(r":\1: \2", line))
+    lines += [
+        MEMBERS_OPTION.sub(r":\1: \2", f"   :{option}:")
+        for option in options
+        if option != RESULT
+    ]
     return "\n".join([*lines, "", ""])
 
 
@@ -111,10 +117,10 @@ def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:
 
 def table_of_names(match: re.Match[str]) -> str:
     """Return the table of a list of names."""
-    module, names = match.groups()
+    _, module, names = match.groups()
     summaries = {entry.name: entry.summary() for entry in entries()}
     lines = ["````{container} names", "| | |", "|---|---|"]
-    for short in re.findall(r"`([\w.]+)`", names):
+    for short, _ in LISTED_NAME.findall(names):
         name = f"{module}.{short}"
         title = name.removeprefix("leafwise.")
         summary = summaries[name].replace("|", "\\|")

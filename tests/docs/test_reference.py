@@ -3,8 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import leafwise
-from helpers.repository import listed_names
+from helpers.repository import listed_names, load_module
 
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -55,3 +57,21 @@ def test_pages_have_an_example():
     entries = ENTRIES.values()
     assert [one.name for one in entries if ">>> " not in one.doc()] == []
     assert [e.name for e in entries if not e.summary().endswith((".", ":"))] == []
+
+
+def test_each_name_leads_to_the_guide():
+    """By the link of its section, or of its page."""
+    assert [entry.name for entry in ENTRIES.values() if not entry.guide] == []
+
+
+def test_lists_have_the_signatures_and_summaries():
+    """As the code has them; `python docs/_ext/listing.py` writes them."""
+    pytest.importorskip("numpy")  # of which the reference lists a module
+    pytest.importorskip("leafwise.engine")
+    listing = load_module("docs/_ext/listing.py")
+    outdated = []
+    for page in listing.REFERENCE.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        if listing.fill_lists(text) != text:
+            outdated.append(page.name)
+    assert outdated == [], "run python docs/_ext/listing.py"

@@ -18,6 +18,7 @@ copyright = "2026, the leafwise authors"
 version = __version__
 release = __version__
 extensions = [
+    "llms",
     "myst_parser",
     "reference",
     "runnable",
@@ -35,7 +36,18 @@ html_theme_options = {
     "source_branch": "main",
     "source_directory": "docs/",
     "top_of_page_buttons": [],
+    "light_logo": "logo.svg",
+    "dark_logo": "logo.svg",
+    "footer_icons": [
+        {
+            "name": "GitHub",
+            "url": "https://github.com/leafwise/leafwise",
+            "html": '<span class="footer-link">Source and issues</span>',
+            "class": "",
+        }
+    ],
 }
+html_favicon = "_static/logo.svg"
 html_title = f"leafwise {release}"
 pyodide_url = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
 html_static_path = ["_static"]

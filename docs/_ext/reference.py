@@ -76,8 +76,11 @@ def remove_pages(app: Sphinx, exception: Exception | None) -> None:
 def page_text(entry: Entry) -> str:
     """Return the text of the page of one name."""
     options = [option for option in entry.options.split("; ") if option]
-    # without a signature autodoc would write down that of the class
-    call = "()" if RESULT in options else ""
+    call = ""
+    if RESULT in options:  # else autodoc would write the parameters down
+        call = "()"
+    elif kind_of(entry.value()) == "function":  # else it would write all overloads
+        call = entry.signature()
     guide = MARKDOWN_LINK.sub(r"`\1 <../\2.html\3>`__", entry.guide)
     lines = [
         ":orphan:",

@@ -21,6 +21,7 @@ from docutils import nodes
 from listing import BLOCK, LISTED_NAME, PAGES, RESULT, Entry, entries
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +61,15 @@ NOT_LINKED = (nodes.reference, nodes.title, nodes.entry, pending_xref)
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the page of each name."""
+    """Write the page of each name, which shows one signature.
+
+    Of functions that have them, autodoc would show all overloads instead, in which
+    defaults and options are not to be seen.
+    """
+    for module in {entry.value().__module__ for entry in entries()}:
+        analyzer = ModuleAnalyzer.for_module(module)
+        analyzer.analyze()
+        analyzer.overloads.clear()
     folder = Path(app.srcdir) / PAGES
     folder.mkdir(parents=True, exist_ok=True)
     for entry in entries():
@@ -76,11 +85,8 @@ def remove_pages(app: Sphinx, exception: Exception | None) -> None:
 def page_text(entry: Entry) -> str:
     """Return the text of the page of one name."""
     options = [option for option in entry.options.split("; ") if option]
-    call = ""
-    if RESULT in options:  # else autodoc would write the parameters down
-        call = "()"
-    elif kind_of(entry.value()) == "function":  # else it would write all overloads
-        call = entry.signature()
+    # without a signature autodoc would write down that of the class
+    call = "()" if RESULT in options else ""
     guide = MARKDOWN_LINK.sub(r"`\1 <../\2.html\3>`__", entry.guide)
     lines = [
         ":orphan:",

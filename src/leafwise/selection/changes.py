@@ -21,9 +21,8 @@ from operator import delitem, getitem, itemgetter, setitem
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._records import MISSING
-from ..core.builtins import ContainerRule
 from ..core.context import Context, path_of
-from ..core.keypath import KeyPath, Link, follow_link, path_below, read
+from ..core.keypath import ROOT, KeyPath, Link, follow_link, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped, items_by_key, with_items
 from ..core.registry import View
@@ -278,13 +277,83 @@ def rebuild(
     all_edits = list(edits)
     if not all_edits:
         return tree
-    where, edit = all_edits[0]
-    if len(all_edits) == 1 and isinstance(edit, Set):
-        new_tree = _replaced_at(path_of(where), tree, edit.value)
-        if new_tree is not MISSING:
-            return new_tree  # type: ignore[no-any-return]
-    nodes = _nodes_above(all_edits, tree, context.view)
-    return apply_edits(nodes, record)  # type: ignore[no-any-return]
+    if len(all_edits) == 1:
+        [(where, edit)] = all_edits
+        place = Place(where, None)
+        nodes = _nodes_on_the_way(tree, place.path, context.view)
+        return edit_at(place.link, nodes, edit, context.view, record)  # type: ignore[no-any-return]
+    return apply_edits(_nodes_above(all_edits, tree, context.view), record)  # type: ignore[no-any-return]
+
+
+def _nodes_on_the_way(tree: Any, path: KeyPath, view: View) -> list[Any]:
+    """Return the nodes above the end of a path, from the root on."""
+    nodes = [tree] if path else []
+    for key in path[:-1]:
+        nodes.append(read(key, nodes[-1], view))
+    return nodes
+
+
+def edit_at(
+    link: Link,
+    nodes: Sequence[Any],
+    edit: Edit,
+    view: View,
+    record: Edited | None = None,
+    copies: dict[int, Any] | None = None,
+) -> Any:
+    """Return a tree with one edit applied.
+
+    Most edits are single ones, and what `apply_edits` needs for several takes time.
+
+    Args:
+        link: Where the edit is made.
+        nodes: The nodes above, from the root on.
+        edit: The edit.
+        view: The node types.
+        record: See `rebuild`.
+        copies: By id, the dicts and lists that earlier edits copied: they are edited in
+            place, and new ones are added. None copies each time.
+
+    Raises:
+        EditError: As `rebuild`.
+    """
+    if not nodes and not isinstance(edit, Set):
+        raise _root_edited()
+    for node in reversed(nodes):
+        key = link.key
+        link = link.above  # type: ignore[assignment]  # of a node above
+        if copies is not None and id(node) in copies:
+            _edit_in_place(node, key.entry, edit)
+            return nodes[0]
+        has_items = type(node) is dict or type(node) is list
+        if has_items and isinstance(edit, Set):
+            new_node = _with_items(node, {key.entry: edit.value})
+        else:
+            rule: Any = view.resolve(type(node))
+            place = Place(link, node)
+            edits = [(key, edit)]
+            new_node = call_at(changed_node, (link, node, rule, edits), place)
+            if record is not None and rule.attributes.validate is not None:
+                record.add(link, node, new_node, rule, edits)
+        if has_items and copies is not None:
+            copies[id(new_node)] = new_node
+        edit = Set(new_node)
+    return edit.value  # type: ignore[union-attr]  # the tree is set
+
+
+def _edit_in_place(node: Any, entry: Any, edit: Edit) -> None:
+    """Make an edit of a dict or a list."""
+    match edit:
+        case Insert(value) if type(node) is list:
+            node.insert(entry, value)
+        case Set(value) | Insert(value):
+            node[entry] = value
+        case _:
+            del node[entry]
+
+
+def _root_edited() -> EditError:
+    return EditError("the root can only be replaced, by a single edit", path=ROOT)
 
 
 def apply_edits(nodes: Sequence[NodeEdits], record: Edited | None = None) -> Any:
@@ -320,16 +389,18 @@ def _nodes_above(
         EditError: An edit is at the root.
     """
     nodes = _EditedNodes(tree, view)
+    above: Link | None = None
     for where, edit in edits:
         if isinstance(where, Link) and where.above is not None:
-            parent = nodes.at_link(where.above)
+            if where.above is not above:  # else it is a sibling of the one before
+                above = where.above
+                parent = nodes.at_link(above)
             parent.edits.append((where.key, edit))
             continue
+        above = None
         path = path_of(where)
         if not path:
-            raise EditError(
-                "the root can only be replaced, by a single edit", path=path
-            )
+            raise _root_edited()
         parent = nodes.at_path(path[:-1])
         parent.edits.append((path[-1], edit))
     return nodes.in_order
@@ -370,48 +441,12 @@ class _EditedNodes:
     ) -> NodeEdits:
         child = parent.below.get(key)
         if child is None:
-            if isinstance(parent.rule, ContainerRule):
-                node = parent.node[key.entry]
-            else:
-                node = read(key, parent.node, self._view)
+            node = read(key, parent.node, self._view)
             rule = self._view.resolve(type(node))
             child = NodeEdits(node, rule, parent, key)
             parent.below[key] = child
             self.in_order.append(child)
         return child
-
-
-def _replaced_at(
-    path: KeyPath,
-    tree: Any,
-    value: Any,
-) -> Any:
-    """Return a tree with another value at a path through dicts and lists.
-
-    One value in a config is the commonest edit, and takes none of the steps above.
-
-    Returns:
-        MISSING if there are other nodes on the way.
-    """
-    nodes: list[Any] = []
-    entries: list[Any] = []
-    node = tree
-    for key in path:
-        key_class: Any = _ITEM_KEYS.get(type(node))
-        if type(key) is not key_class:
-            return MISSING
-        nodes.append(node)
-        entries.append(key.entry)
-        node = node[key.entry]
-    new_node = value
-    while nodes:
-        copied = nodes.pop().copy()
-        copied[entries.pop()] = new_node
-        new_node = copied
-    return new_node
-
-
-_ITEM_KEYS: Final[dict[type, type]] = {dict: DictKey, list: SequenceKey}
 
 
 def _refusal(link: KeyPath | Link, text: str) -> EditError:

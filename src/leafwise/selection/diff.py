@@ -65,16 +65,16 @@ from .changes import (
     Insert,
     Move,
     Set,
-    changed_node,
+    edit_at,
     entries_of,
     item_key,
     rebuild,
 )
 from .convert import Converter, Declared, opening_dataclasses, text_of
+from .descent import Descent
 from .pairs import (
     MarksPair,
     PairKey,
-    PairWalk,
     key_of,
     mark_places,
     marked_values,
@@ -82,7 +82,7 @@ from .pairs import (
     paths_of,
 )
 from .patterns import place_text
-from .select import call_at, few, fields_of, selector
+from .select import few, fields_of, selector
 
 
 Tree = TypeVar("Tree")
@@ -998,7 +998,7 @@ class _Comparing:
         Raises:
             CycleError: A tree contains itself.
         """
-        steps = PairWalk(start, (start.before, start.after), self.context)
+        steps = Descent(start, (start.before, start.after), self.context)
         for pair in steps:
             kind, pairs_below = self.compare(pair)
             steps.go_on(pairs_below)
@@ -1024,7 +1024,7 @@ class _Comparing:
             return not any(self.by_position.walk(start))
         pairs: list[_Pair] = []
         link: Link | None = None  # the place of the first difference
-        steps = PairWalk(start, (start.before, start.after), self.context)
+        steps = Descent(start, (start.before, start.after), self.context)
         for pair in steps:
             verdict = None
             if type(pair.link.key) in (SequenceKey, PairKey):
@@ -1767,23 +1767,14 @@ class _Patching:
 
     def edit(self, target: _Target, edit: Edit) -> None:
         """Make an edit, which copies the nodes above it, but each only once."""
-        while target.above is not None:
-            key = target.link.key
-            above = target.above
-            node = above.value
-            if id(node) in self._copies:
-                _edit_in_place(node, key.entry, edit)
-                return
-            rule: Any = self._context.view.resolve(type(node))
-            edits = [(key, edit)]
-            new = call_at(changed_node, (above.link, node, rule, edits), above)
-            if type(new) is dict or type(new) is list:
-                self._copies[id(new)] = new
-            if rule.attributes.validate is not None:
-                self.record.add(above.link, node, new, rule, edits)
-            edit = Set(new)
-            target = above
-        self.tree = edit.value  # type: ignore[union-attr]  # the root is only set
+        nodes: list[Any] = []
+        above = target.above
+        while above is not None:
+            nodes.append(above.value)
+            above = above.above
+        nodes.reverse()
+        view = self._context.view
+        self.tree = edit_at(target.link, nodes, edit, view, self.record, self._copies)
 
     def typed(self, target: _Target, value: Any) -> Any:
         """Return a value of JSON as the declared type, or the class there, asks."""
@@ -1841,17 +1832,6 @@ class _Patching:
             has = f"has {few(nearest_names(safe_str(path[-1].entry), names))}"
         where = f"the {type(above.value).__name__} at {place_text(path.parent)}"
         return EditError(f"no value at {place_text(path)}; {where} {has}", path=path)
-
-
-def _edit_in_place(node: Any, entry: Any, edit: Edit) -> None:
-    """Make an edit of a dict or a list."""
-    match edit:
-        case Insert(value) if type(node) is list:
-            node.insert(entry, value)
-        case Set(value) | Insert(value):
-            node[entry] = value
-        case _:
-            del node[entry]
 
 
 def _position(target: _Target, size: int, token: str) -> int:

@@ -49,11 +49,11 @@ from .convert import (
     unknown_field,
     wrong_length,
 )
+from .descent import Descent
 from .diff import differ
 from .pairs import (
     MarksPair,
     PairKey,
-    PairWalk,
     key_on,
     mark_places,
     marked_values,
@@ -396,7 +396,7 @@ class _Merging:
     """
 
     nodes: list[_MergedNode]
-    steps: PairWalk[_Place]
+    steps: Descent[_Place]
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -413,7 +413,7 @@ class _Merging:
         """
         merged = start.below
         self.nodes = []
-        self.steps = PairWalk(start, (start.below, start.above), self.context)
+        self.steps = Descent(start, (start.below, start.above), self.context)
         for place in self.steps:
             value = self.open(place)
             if value is _PENDING:

@@ -28,8 +28,9 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from .changes import NodeEdits, Set, apply_edits
+from .descent import Descent
 from .patterns import Step, parse, place_text, step_text
-from .select import DEPTH_IN_DOUBT, check_cycles, few, own_children
+from .select import few, own_children
 
 
 if TYPE_CHECKING:
@@ -104,10 +105,10 @@ pass strict=False if from_flat will get a tree like this one
     """
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     flat: dict[str, Any] = {}
-    for rows in _rows(tree, _checked_separator(sep), context, strict=strict):
-        for name, value in zip(rows.names, rows.values, strict=True):
+    for siblings in _siblings(tree, _checked_separator(sep), context, strict=strict):
+        for name, value in zip(siblings.names, siblings.values, strict=True):
             if name in flat:
-                path = rows.path_of(name)
+                path = siblings.path_of(name)
                 raise EditError(
                     f"two leaves have the name {name!r}; one is at {place_text(path)}",
                     path=path,
@@ -121,11 +122,10 @@ class _NamedNode(NodeEdits):
 
     Attributes:
         name: The name of its place, made when a leaf below it needs it.
-        depth: How many nodes are above it.
         is_strict: Whether it is a container that `from_flat` must be able to make.
     """
 
-    __slots__ = ("depth", "is_strict", "name")
+    __slots__ = ("is_strict", "name")
 
     def __init__(
         self,
@@ -137,11 +137,7 @@ class _NamedNode(NodeEdits):
         is_strict: bool,
     ) -> None:
         super().__init__(node, rule, above, key)
-        self.name: str | None = ""
-        self.depth: int = 0
-        if above is not None:
-            self.name = None
-            self.depth = above.depth + 1
+        self.name: str | None = "" if above is None else None
         self.is_strict: bool = is_strict
 
     def full_name(self, sep: str) -> str:
@@ -163,7 +159,7 @@ class _NamedNode(NodeEdits):
         return name
 
 
-class _Rows(NamedTuple):
+class _Siblings(NamedTuple):
     """Leaves and empty nodes that are children of one node.
 
     Attributes:
@@ -185,14 +181,14 @@ class _Rows(NamedTuple):
         return path_below(self.above.path, self.keys[self.names.index(name)])
 
 
-def _rows(
+def _siblings(
     tree: Any,
     sep: str,
     context: Context,
     *,
     strict: bool = False,
     nodes: list[_NamedNode] | None = None,
-) -> Iterator[_Rows]:
+) -> Iterator[_Siblings]:
     """Yield the leaves and empty nodes of a tree with their names, in its own order.
 
     Args:
@@ -211,10 +207,9 @@ def _rows(
     leaf_types: Any = frozenset()
     if context.stop is None:
         leaf_types = context.view.leaf_types
-    unchecked = [tree]
-    stack: list[tuple[_NamedNode | None, Any, Any]] = [(None, None, tree)]
-    while stack:
-        above, key, value = stack.pop()
+    start: tuple[_NamedNode | None, Any, Any] = (None, None, tree)
+    steps = Descent(start, [tree], context)
+    for above, key, value in steps:
         rule = None if type(value) in leaf_types else context.rule_of(value)
         keys: Sequence[Any] = ()
         children: Sequence[Any] = ()
@@ -227,18 +222,16 @@ def _rows(
                 path = ROOT if above is None else path_below(above.path, key)
                 raise _not_restorable(value, path)
         if rule is None or not children:
-            yield _Rows(_names_below(above, [key], sep), [value], above, [key])
+            yield _Siblings(_names_below(above, [key], sep), [value], above, [key])
             continue
         node = _NamedNode(above, key, value, rule, is_strict=is_strict)
-        if node.depth == DEPTH_IN_DOUBT:
-            check_cycles(unchecked, context)
         if nodes is not None:
             nodes.append(node)
         if leaf_types.issuperset(map(type, children)):  # in one go
-            yield _Rows(_names_below(node, keys, sep), children, node, keys)
+            yield _Siblings(_names_below(node, keys, sep), children, node, keys)
             continue
-        pairs = zip(reversed(keys), reversed(children), strict=True)
-        stack += [(node, child_key, child) for child_key, child in pairs]
+        pairs = zip(keys, children, strict=True)
+        steps.go_on([(node, child_key, child) for child_key, child in pairs])
 
 
 def _names_below(
@@ -387,15 +380,7 @@ def from_flat(
         leafwise.errors.EditError: the items do not match the tree: missing: 'a.b'; \
 extra: 'a.c'; partial=True takes what matches
     """
-    new_name_of = renaming(rename, _checked_separator(sep))
-    pairs: Any = items.items() if isinstance(items, Mapping) else items
-    table: dict[str, Any] = {}
-    for old_name, value in pairs:
-        name = new_name_of(old_name)
-        if name in table:
-            raise EditError(f"two items have the name {name!r}")
-        if name is not None:
-            table[name] = value
+    table = _renamed(items, rename, _checked_separator(sep))
     if like is MISSING:
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
@@ -406,30 +391,52 @@ extra: 'a.c'; partial=True takes what matches
     matched: list[str] = []
     missing: list[str] = []
     changed: list[str] = []
-    for rows in _rows(like, sep, context, nodes=nodes):
-        for name, old, key in zip(rows.names, rows.values, rows.keys, strict=True):
-            if name not in table:
+    for names, values, above, keys in _siblings(like, sep, context, nodes=nodes):
+        for name, old, key in zip(names, values, keys, strict=True):
+            value = table.get(name, _NOTHING)
+            if value is _NOTHING:
                 missing.append(name)
-            elif not _fits(old, table[name], context):
+            elif not _fits(old, value, context):
                 changed.append(name)
             else:
                 matched.append(name)
-                if rows.above is None:  # the tree is a leaf
-                    tree = table[name]
+                if above is None:  # the tree is a leaf
+                    tree = value
                 else:
-                    rows.above.edits.append((key, Set(table[name])))
-    names = {*matched, *missing, *changed}
-    report = FlatReport(
-        matched=tuple(matched),
-        missing=tuple(missing),
-        extra=tuple(name for name in table if name not in names),
-        changed=tuple(changed),
-    )
+                    above.edits.append((key, Set(value)))
+    extra: list[str] = []
+    if len(matched) + len(changed) < len(table):
+        used_names = {*matched, *changed}
+        extra = [name for name in table if name not in used_names]
+    report = FlatReport(tuple(matched), tuple(missing), tuple(extra), tuple(changed))
     if not partial:
         _check_all_matched(report)
     if nodes:
         tree = apply_edits(nodes)
     return (tree, report) if partial else tree
+
+
+def _renamed(items: Items, rename: Renaming | None, sep: str) -> Mapping[str, Any]:
+    """Return a table of values by their new names.
+
+    Raises:
+        EditError: Two of them have the same name.
+    """
+    if not rename and isinstance(items, Mapping):
+        return items
+    new_name_of = renaming(rename, sep)
+    pairs: Any = items.items() if isinstance(items, Mapping) else items
+    table: dict[str, Any] = {}
+    for old_name, value in pairs:
+        name = new_name_of(old_name)
+        if name in table:
+            raise EditError(f"two items have the name {name!r}")
+        if name is not None:
+            table[name] = value
+    return table
+
+
+_NOTHING: Final = object()
 
 
 def _fits(
@@ -513,41 +520,50 @@ class _GrowingTree:
         self._sep = sep
         self._strict = strict
         self._holder = _Branch()  # has the tree under the key ""
-        self._made: list[tuple[_Branch, Any]] = []  # each after the branch above it
+        self._below: list[tuple[_Branch, Any]] = []  # each after the branch above it
         self._branches: dict[str, _Branch] = {}  # by name
 
-    def add(
-        self,
-        name: str,
-        value: Any,
-    ) -> None:
-        """Put a value where its name leads.
+    def add(self, table: Mapping[str, Any]) -> None:
+        """Put values where their names lead.
 
         Raises:
             EditError: There is something already, or a value on the way.
-            PathError: The name cannot be parsed, or has other keys.
+            PathError: A name cannot be parsed, or has other keys.
         """
         # Most names share what comes before their last key with others, and have a last
         # key that takes no parser.
-        branch: _Branch | None = None
+        sep = self._sep
+        branches = self._branches
+        branch: _Branch | None
+        for name, value in table.items():
+            above, _, key = name.rpartition(sep)
+            branch = branches.get(above) if key.isidentifier() else None
+            if branch is None:
+                branch, key = self._place(name)
+            if key in branch:
+                text = f"{name!r} has a value, but names below it have one, too"
+                raise EditError(text)
+            branch[key] = value
+
+    def _place(self, name: str) -> tuple[_Branch, Any]:
+        """Return the branch and the key that a name leads to."""
         above, key = _split_name(name, self._sep)
         if key is not None:
             branch = self._branches.get(above)
-            if branch is None:
-                try:
-                    steps = parse(above, self._sep)
-                except PathError:  # the last separator was inside of quotes
-                    pass
-                else:
-                    branch = self._branch_at(name, steps)
-                    self._branches[above] = branch
-        if branch is None:
-            steps = parse(name, self._sep)
-            branch = self._branch_at(name, steps[:-1]) if steps else self._holder
-            key = self._entry(name, steps[-1]) if steps else ""
-        if key in branch:
-            raise EditError(f"{name!r} has a value, but names below it have one, too")
-        branch[key] = value
+            if branch is not None:
+                return branch, key
+            try:
+                steps = parse(above, self._sep)
+            except PathError:  # the last separator was inside of quotes
+                pass
+            else:
+                branch = self._branch_at(name, steps)
+                self._branches[above] = branch
+                return branch, key
+        steps = parse(name, self._sep)
+        if not steps:
+            return self._holder, ""
+        return self._branch_at(name, steps[:-1]), self._entry(name, steps[-1])
 
     def _branch_at(
         self,
@@ -568,7 +584,7 @@ class _GrowingTree:
     ) -> _Branch:
         if key not in branch:
             branch[key] = _Branch()
-            self._made.append((branch, key))
+            self._below.append((branch, key))
         child = branch[key]
         if type(child) is not _Branch:
             raise EditError(f"{name!r} is below a name that already has a value")
@@ -600,7 +616,7 @@ class _GrowingTree:
         Raises:
             EditError: A branch must have names or all positions, and has neither.
         """
-        for above, key in reversed(self._made):
+        for above, key in reversed(self._below):
             above[key] = self._container(above[key])
         return self._holder.get("", {})
 
@@ -665,6 +681,5 @@ def nest(
         {'model': {'w': 1}, 'sizes': [2], 'opt': {1: {'mu': 3}}}
     """
     tree = _GrowingTree(sep, strict=strict)
-    for name, value in table.items():
-        tree.add(name, value)
+    tree.add(table)
     return tree.finish()

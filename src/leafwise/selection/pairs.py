@@ -1,19 +1,19 @@
-"""Two trees that are walked together.
+"""Places in two trees that are walked together.
 
-`PairWalk` goes from place to place in both. An item of a list may have another position
-in each of them: a `PairKey` has both. `Marks` are what selectors say of places.
+An item of a list may have another position in each of them: a `PairKey` has both.
+`Marks` are what selectors say of places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from .._records import MISSING
 from ..core.context import Context
 from ..core.keypath import ROOT, KeyPath, Link, follow_link
 from ..core.keys import SequenceKey
-from .select import DEPTH_IN_DOUBT, check_cycles, read_selector
+from .select import read_selector
 
 
 class PairKey(NamedTuple):
@@ -126,43 +126,3 @@ def marks_below(marks: MarksPair, key: Any, before: Any, after: Any) -> MarksPai
 def marked_values(marks: MarksPair) -> list[Any]:
     """Return what is said of a place, first in the one tree and then in the other."""
     return [value for one in marks or () if one is not None for value in one.values]
-
-
-# ------------------------------------------------------------------------------ a walk
-
-
-PlaceT = TypeVar("PlaceT")
-
-
-class PairWalk(Generic[PlaceT]):
-    """A walk over places of two trees of any depth: a place, then what is below it.
-
-    Iterate over it. After each step, the caller may say with `go_on` which places are
-    below that one.
-
-    Args:
-        start: The first place.
-        trees: What both trees have there, to be checked for cycles.
-        context: What is a leaf.
-
-    Raises:
-        CycleError: A tree contains itself.
-    """
-
-    def __init__(self, start: PlaceT, trees: Iterable[Any], context: Context) -> None:
-        self._stack = [(start, 0)]
-        self._depth = 0
-        self._unchecked = list(trees)
-        self._context = context
-
-    def __iter__(self) -> Iterator[PlaceT]:
-        while self._stack:
-            place, self._depth = self._stack.pop()
-            if self._depth == DEPTH_IN_DOUBT:
-                check_cycles(self._unchecked, self._context)
-            yield place
-
-    def go_on(self, places: Sequence[PlaceT]) -> None:
-        """Go on to these places, in this order, before any other."""
-        depth = self._depth + 1
-        self._stack += [(place, depth) for place in reversed(places)]

@@ -418,17 +418,21 @@ def step_text(key: Any, sep: str) -> str:
     return str(key)
 
 
-@functools.lru_cache(maxsize=4096)
 def _is_plain(name: str, sep: str) -> bool:
     """Return whether a pattern, and an override, read a name without quotes."""
-    ends_at_separator = (name + sep).find(sep) == len(name)
-    if name.isidentifier() and ends_at_separator:
+    if name.isidentifier() and (sep == "." or (name + sep).find(sep) == len(name)):
         return True
+    return _is_path(name, sep)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_path(name: str, sep: str) -> bool:
+    """Return whether a pattern, and an override, read a text as one name."""
     try:
         keys = [step.key for step in parse(name, sep)]
     except PathError:
         return False
-    if keys != [name] or not ends_at_separator:
+    if keys != [name] or (name + sep).find(sep) != len(name):
         return False
     is_path = name.isprintable() and name == name.strip() and "=" not in name
     return is_path and name[0] not in "+~"
@@ -504,7 +508,6 @@ class Automaton:
     is the set of their numbers: there are few, and each is made once.
 
     Attributes:
-        is_deep: Whether the pattern has a `**`.
         picks_leaves: Whether it ends with `**`, which leads to leaves only.
         start: The state at the root.
     """
@@ -512,7 +515,6 @@ class Automaton:
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
         self._states: dict[frozenset[int], State] = {}
-        self.is_deep: bool = DEEP in steps
         self.picks_leaves: bool = bool(steps) and steps[-1] is DEEP
         self.start: State = self._state([0])
 

@@ -35,10 +35,11 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey, item_keys
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef, code_of, memo_of, varying_of
-from ..core.walk import PathPredicate, flatten, locate
+from ..core.walk import PathPredicate, locate
 from ..equality.exact import is_array_like
 from ..errors import CycleError, EditError, PathError
 from ..ops.inspect import how_to_register
+from .descent import Descent
 from .patterns import (
     DEEP,
     Automaton,
@@ -124,24 +125,6 @@ def call_at(
         raise
 
 
-DEPTH_IN_DOUBT: Final = 500
-"""How deep a walk goes before it checks for cycles: few trees are that deep."""
-
-
-def check_cycles(trees: list[Any], context: Context) -> None:
-    """Check that trees do not contain themselves, before a walk that would not end.
-
-    Args:
-        trees: The trees that are not yet checked; it is emptied.
-        context: What is a leaf.
-
-    Raises:
-        CycleError: A tree contains itself.
-    """
-    while trees:
-        flatten(trees.pop(), context.view, context.stop)
-
-
 # --------------------------------------------------------------- children of a node
 
 
@@ -198,7 +181,7 @@ def _statics_of(node: Any, rule: Rule) -> Iterator[tuple[Any, Any]]:
 # ------------------------------------------------------------------------- the walk
 
 
-class _Rows(NamedTuple):
+class _Ways(NamedTuple):
     """Where a pattern goes on below nodes with the same keys.
 
     Attributes:
@@ -222,29 +205,24 @@ class _Search:
     ) -> None:
         self.automaton = automaton
         self.context = context
-        self._rows: dict[tuple[State, int, int], _Rows] = {}
+        self._rows: dict[tuple[State, int, int], _Ways] = {}
 
     def places(self, tree: Any) -> list[Place]:
         """Return the places in leaf order, a node before those below it."""
         context = self.context
-        is_deep = self.automaton.is_deep
         picks_leaves = self.automaton.picks_leaves
         leaf_types: Any = frozenset()
         if context.stop is None:
             leaf_types = context.view.leaf_types
         places: list[Place] = []
-        unchecked = [tree]
-        stack: list[tuple[Link, Any, State, int]] = []
-        stack.append((Link(), tree, self.automaton.start, 0))
-        while stack:
-            link, node, state, depth = stack.pop()
+        start = (Link(), tree, self.automaton.start)
+        steps = Descent(start, [tree], context)
+        for link, node, state in steps:
             rule = None if type(node) in leaf_types else context.rule_of(node)
             if state.is_match and (rule is None or not picks_leaves):
                 places.append(Place(link, node))
             if rule is None or state.is_last:
                 continue
-            if depth == DEPTH_IN_DOUBT and is_deep:
-                check_cycles(unchecked, context)
             way, children = self._way_on(node, rule, state)
             if leaf_types and leaf_types.issuperset(map(type, children)):
                 places += [
@@ -252,10 +230,12 @@ class _Search:
                     for position, key, _ in way.matches
                 ]
                 continue
-            for position, key, after in reversed(way.rows):
+            below: list[tuple[Link, Any, State]] = []
+            for position, key, after in way.rows:
                 child = children[position]
                 if after.is_match or type(child) not in leaf_types:
-                    stack.append((Link(link, key), child, after, depth + 1))
+                    below.append((Link(link, key), child, after))
+            steps.go_on(below)
         return places
 
     def _way_on(
@@ -263,7 +243,7 @@ class _Search:
         node: Any,
         rule: Rule,
         state: State,
-    ) -> tuple[_Rows, Sequence[Any]]:
+    ) -> tuple[_Ways, Sequence[Any]]:
         """Return where the pattern goes on below a node, and the node's children."""
         step = state.only_step
         if step is not None:
@@ -272,7 +252,7 @@ class _Search:
                 after = self.automaton.after(state)
                 rows = [(0, child[0], after)] if child else []
                 matches = rows if after.is_match else []
-                return _Rows((), rows, matches), child[1:]
+                return _Ways((), rows, matches), child[1:]
         children, aux = rule.flatten(node)
         keys = rule.keys(aux, len(children))
         count = len(children)
@@ -292,7 +272,7 @@ class _Search:
         keys: Sequence[Any],
         count: int,
         children: Sequence[Any],
-    ) -> _Rows:
+    ) -> _Ways:
         """Return where the pattern goes on below nodes with some keys.
 
         Nodes of one kind share the tuple of their keys.
@@ -315,9 +295,9 @@ class _Search:
         keys: Sequence[Any],
         count: int,
         children: Sequence[Any],
-    ) -> _Rows:
+    ) -> _Ways:
         rows = self.automaton.rows(state, keys, count, children)
-        return _Rows(keys, rows, [row for row in rows if row[2].is_match])
+        return _Ways(keys, rows, [row for row in rows if row[2].is_match])
 
 
 _MOST_ROWS: Final = 1024

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field
 from types import UnionType
-from typing import Any, ClassVar, Protocol, TypedDict, TypeVar
+from typing import Any, ClassVar, Concatenate, Protocol, TypeVar
 
 from typing_extensions import TypeAliasType
 from typing_extensions import TypeVar as DefaultTypeVar
@@ -149,9 +149,7 @@ Function = TypeAliasType(
     "Function",
     Callable[[T], R]
     | Callable[[T, Any], R]
-    | Callable[[T, Any, Any], R]
-    | Callable[[T, Any, Any, Any], R]
-    | Callable[[T, Any, Any, Any, Any], R],
+    | Callable[Concatenate[T, Any, Any, ...], R],
     type_params=(T, R),
 )
 """A function of a leaf and the corresponding leaves of further trees."""
@@ -160,7 +158,7 @@ PathFunction = TypeAliasType(
     "PathFunction",
     Callable[[Path, T], R]
     | Callable[[Path, T, Any], R]
-    | Callable[[Path, T, Any, Any], R],
+    | Callable[Concatenate[Path, T, Any, Any, ...], R],
     type_params=(Path, T, R),
 )
 """A function of a key path, a leaf, and the corresponding leaves of further trees."""
@@ -175,30 +173,3 @@ IsLeaf = TypeAliasType(
     "IsLeaf", "Predicate | AnyClass | UnionType | tuple[type, ...] | None"
 )
 """The type of `is_leaf`: a predicate, a type or several types."""
-
-
-class Options(TypedDict, total=False):
-    """The keyword arguments of most functions."""
-
-    is_leaf: IsLeaf
-    namespace: str
-
-
-class PathModes(TypedDict, total=False):
-    """The keyword arguments of functions with a positional `is_leaf`."""
-
-    is_leaf_takes_path: bool
-    none_is_leaf: bool
-    namespace: str
-
-
-class PathOptions(PathModes, total=False):
-    """The keyword arguments of functions that flatten."""
-
-    is_leaf: IsLeaf
-
-
-class MapOptions(PathOptions, total=False):
-    """The keyword arguments of maps over several trees."""
-
-    strict: bool

@@ -127,7 +127,7 @@ assert_type(linear.powered(x, power=3), jax.Array)
 assert_type(nn.jit(linear)(x), jax.Array)
 assert_type(nn.grad(loss_of)(linear, x, scale=2.0), nn.State)
 gradients, aux = nn.grad(loss_and_aux, has_aux=True)(linear, x)
-assert_type(nn.grad(lambda x: x.sum())(x), Any)  # pyright: ignore
+assert_type(nn.grad(lambda x: x.sum())(x), Any)  # pyright: ignore  # not ty, not pyrefly
 assert_type(nn.grad(loose)(linear, x), Any)
 assert_type(nn.vmap(loss_of, in_axes=(None, 0))(linear, x), jax.Array)
 assert_type(nn.remat(loss_of)(linear, x), jax.Array)

@@ -1,4 +1,7 @@
-"""The programs of this folder under mypy and pyright, as strict as can be, and run.
+"""The programs of this folder under four type checkers, as strict as can be, and run.
+
+pyrefly and ty find an error in each line that a comment excepts for one of them, as
+`# not ty`, and in no other. `lambda_cases.py` is not for mypy.
 
 `nn_names.py` has an example of each name of `leafwise.nn`, `seen(...)`: checkers are
 asked for its type. If that has an `Any` or `Unknown` in it, a comment on the line says
@@ -30,12 +33,13 @@ from leafwise import nn
 
 FOLDER = Path(__file__).parent
 PROGRAMS = [p for p in sorted(FOLDER.glob("*.py")) if p.stem[:2] in ("nn", "tr")]
+LAMBDAS = FOLDER / "lambda_cases.py"
 SOURCE = str(Path(lw.__file__).parents[1])
 USUAL = r"Mapping\[Any, |State\[Any, Any\]|FlatState\[Any\]"
 """What stands in many types: keys of the mappings in a `PyTree[T]`, variables."""
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*PROGRAMS, LAMBDAS], ids=lambda path: path.stem)
 def test_a_program_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the frameworks that it imports; values are of the types that are told."""
     if path.stem.startswith("nn"):
@@ -113,6 +117,58 @@ def test_checkers_accept_the_programs(tmp_path: Path) -> None:
                 vague.add(asked[int(line)])
         assert seen == {*asked.values()}
     assert vague == {text for text in asked.values() if "  # Any: " in text}
+
+
+COMMANDS = {
+    "pyright": ["-p", "."],
+    "pyrefly": ["check", "--output-format", "min-text"],
+    "ty": ["check", "--output-format", "concise", "--python", sys.prefix],
+}
+"""Other checkers: the module to run, and its arguments."""
+
+CONFIGS = {
+    "pyright": (
+        "pyrightconfig.json",
+        '{"extraPaths": ["SOURCE"], "typeCheckingMode": "strict"}',
+    ),
+    "pyrefly": (
+        "pyrefly.toml",
+        'search-path = ["SOURCE"]\npython-interpreter-path = "PYTHON"\n',
+    ),
+    "ty": ("ty.toml", '[environment]\nextra-paths = ["SOURCE"]\n'),
+}
+"""The names and texts of their configuration files."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checker", COMMANDS)
+def test_other_checkers_infer_the_same(checker: str, tmp_path: Path) -> None:
+    """But in lines that a comment excepts; pyright reads here what mypy does not."""
+    for name in (checker, "numpy", "jax"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
+    file, text = CONFIGS[checker]
+    text = text.replace("SOURCE", SOURCE).replace("PYTHON", sys.executable)
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    paths = [LAMBDAS]
+    if checker != "pyright":
+        paths += [FOLDER / "nn_cases.py", FOLDER / "tree_cases.py"]
+    expected = set[tuple[str, int]]()
+    for path in paths:
+        program = path.read_text(encoding="utf-8")
+        (tmp_path / path.name).write_text(program, encoding="utf-8")
+        for number, line in enumerate(program.splitlines(), 1):
+            if f"not {checker}" in line:
+                expected.add((path.name, number))
+    output = subprocess.run(
+        [sys.executable, "-m", checker, *COMMANDS[checker]],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    ).stdout
+    lines = re.findall(r"(\w+\.py):(\d+):[^\n]*", output)
+    errors = {(name, int(number)) for name, number in lines}
+    assert errors == expected, output
 
 
 def test_each_public_name_has_an_example() -> None:

@@ -56,10 +56,10 @@ kept: dict[str, Any] = lw.tree_map(double, anything)
 
 # ----------------------------------------------------- leaves, structures, paths, folds
 
-assert_type(lw.tree_leaves(layers), list[float])
-assert_type(lw.tree_leaves(mixed), list[float])
+assert_type(lw.tree_leaves(layers), list[float])  # not ty
+assert_type(lw.tree_leaves(mixed), list[float])  # not ty
 assert_type(lw.tree_leaves(anything), list[Any])
-assert_type(lw.tree_leaves({"a": [1, 2], "b": [3]}), list[int])
+assert_type(lw.tree_leaves({"a": [1, 2], "b": [3]}), list[int])  # not ty
 assert_type(lw.tree_leaves(grid, is_leaf=list), list[Any])
 assert_type(lw.tree_flatten([1]), tuple[list[int], lw.PyTreeDef[Any]])
 leaves, treedef = lw.tree_flatten(layers)
@@ -68,11 +68,11 @@ assert_type(lw.tree_unflatten(treedef, leaves), Any)
 assert_type(treedef.children(), list[lw.PyTreeDef])
 assert_type(lw.tree.children(grid), list[list[int]])
 pairs, shape = lw.tree_flatten_with_path(layers)
-assert_type(pairs, list[tuple[lw.KeyPath, float]])
+assert_type(pairs, list[tuple[lw.KeyPath, float]])  # not ty
 assert_type(lw.tree_paths([1]), list[lw.KeyPath])
 assert_type(lw.tree_sum(limits), int)
-assert_type(lw.tree_sum(["a", "b"], ""), str)
-assert_type(lw.tree_reduce(lambda n, _leaf: n + 1, layers, 0), int)
+assert_type(lw.tree_sum(["a", "b"], ""), str)  # not ty
+assert_type(lw.tree_reduce(lambda n, _leaf: n + 1, layers, 0), int)  # not ty
 assert_type(lw.tree_all(limits), bool)
 
 
@@ -145,12 +145,12 @@ momentum, batch = Momentum(1, {"w": 0.5}), Batch(inputs=[1.0], target=2.0)
 assert_type(Options().sizes, list[int])
 assert_type(Marker(), Marker)
 assert_type(lw.tree_map(double, params), Params)
-assert_type(lw.tree_map(double, momentum), Momentum)
-assert_type(lw.tree_map(double, batch), Batch)
+assert_type(lw.tree_map(double, momentum), Momentum)  # not pyrefly
+assert_type(lw.tree_map(double, batch), Batch)  # not ty, not pyrefly
 assert_type(lw.tree_map(lambda x: x + 1, Head(1.0)), Head)
 assert_type(lw.tree_map(double, Box(1.5)), Box)
 assert_type(lw.tree_map(lambda p, g: p - 0.1 * g, params, params), Params)
-assert_type(lw.tree_map(double, [params]), list[Params])
+assert_type(lw.tree_map(double, [params]), list[Params])  # not pyrefly
 assert_type(any_tree([1.0]), list[float])
 assert_type(lw.tree_leaves(params), list[Any])
 assert_type(lw.tree_structure(params), lw.PyTreeDef[Params])

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from .._lazy import need
 from .._text import short_repr, typed_repr
@@ -32,7 +32,7 @@ from ..errors import StructureError
 
 
 if TYPE_CHECKING:
-    from .._typing import IsLeaf, Level, Options
+    from .._typing import IsLeaf, Level
 
 __all__ = [
     "tree_concatenate",
@@ -55,12 +55,14 @@ Join: TypeAlias = "Callable[[Sequence[Any], int], Any]"
 @overload
 def tree_stack(
     trees: Iterable[complex | Level[complex] | Level[Level[complex]]],
-    axis: Any = ...,
-    **options: Unpack[Options],
+    axis: Any = 0,
+    *,
+    is_leaf: IsLeaf = None,
+    namespace: str = "",
 ) -> Any: ...
 @overload
 def tree_stack(
-    trees: Iterable[T], axis: Any = ..., **options: Unpack[Options]
+    trees: Iterable[T], axis: Any = 0, *, is_leaf: IsLeaf = None, namespace: str = ""
 ) -> T: ...
 def tree_stack(
     trees: Iterable[Any],
@@ -113,12 +115,14 @@ def tree_stack(
 @overload
 def tree_concatenate(
     trees: Iterable[complex | Level[complex] | Level[Level[complex]]],
-    axis: Any = ...,
-    **options: Unpack[Options],
+    axis: Any = 0,
+    *,
+    is_leaf: IsLeaf = None,
+    namespace: str = "",
 ) -> Any: ...
 @overload
 def tree_concatenate(
-    trees: Iterable[T], axis: Any = ..., **options: Unpack[Options]
+    trees: Iterable[T], axis: Any = 0, *, is_leaf: IsLeaf = None, namespace: str = ""
 ) -> T: ...
 def tree_concatenate(
     trees: Iterable[Any],

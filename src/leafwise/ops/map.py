@@ -18,7 +18,7 @@ Some functions also take options of jax and optree:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from .._text import typed_repr
 from ..core.builtins import TUPLE
@@ -53,13 +53,9 @@ if TYPE_CHECKING:
         K,
         Leaf,
         Level,
-        MapOptions,
         Node,
         Nodes,
-        Options,
         PathFunction,
-        PathModes,
-        PathOptions,
         PyTree,
         R,
         T,
@@ -93,15 +89,20 @@ Tree = TypeVar("Tree")
 
 @overload
 def tree_flatten(
-    tree: Level[PyTree[T]], *, namespace: str = ...
+    tree: Level[PyTree[T]], *, namespace: str = ""
 ) -> tuple[list[T], PyTreeDef[Any]]: ...
 @overload
 def tree_flatten(
-    tree: Node, *, namespace: str = ...
+    tree: Node, *, namespace: str = ""
 ) -> tuple[list[Any], PyTreeDef[Node]]: ...
 @overload
 def tree_flatten(
-    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
 ) -> tuple[list[Any], PyTreeDef[Any]]: ...
 def tree_flatten(
     tree: Any,
@@ -144,12 +145,24 @@ def tree_flatten(
 
 
 @overload
-def tree_leaves(tree: Unseen, **options: Unpack[PathOptions]) -> list[Any]: ...
+def tree_leaves(
+    tree: Unseen,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+) -> list[Any]: ...
 @overload
-def tree_leaves(tree: Level[PyTree[T]], *, namespace: str = ...) -> list[T]: ...
+def tree_leaves(tree: Level[PyTree[T]], *, namespace: str = "") -> list[T]: ...
 @overload
 def tree_leaves(
-    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
 ) -> list[Any]: ...
 def tree_leaves(
     tree: Any,
@@ -185,10 +198,15 @@ def tree_leaves(
 
 
 @overload
-def tree_structure(tree: Node, *, namespace: str = ...) -> PyTreeDef[Node]: ...
+def tree_structure(tree: Node, *, namespace: str = "") -> PyTreeDef[Node]: ...
 @overload
 def tree_structure(
-    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
 ) -> PyTreeDef[Any]: ...
 def tree_structure(
     tree: Any,
@@ -305,28 +323,98 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 # -------------------------------------------------------------------------- map
 
 
+# Those with `Any` for what `f` takes are for pyrefly and ty: a lambda fits the overload
+# for any tree as well, and then they infer nothing; one that fits each lambda ends
+# their search.
+
+
 @overload
 def tree_map(
-    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
+    f: Function[Any, Any],
+    tree: Nodes,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> Nodes: ...
 @overload
 def tree_map(
-    f: Function[Leaf, R], tree: dict[K, Leaf], *rest: Any, **options: Unpack[MapOptions]
+    f: Function[Leaf, R],
+    tree: dict[K, Leaf],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> dict[K, R]: ...
 @overload
 def tree_map(
-    f: Function[Leaf, R], tree: list[Leaf], *rest: Any, **options: Unpack[MapOptions]
+    f: Function[Leaf, R],
+    tree: list[Leaf],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> list[R]: ...
 @overload
 def tree_map(
     f: Function[Leaf, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
-    **options: Unpack[MapOptions],
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> tuple[R, ...]: ...
 @overload
 def tree_map(
-    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
+    f: Function[Any, R],
+    tree: dict[K, Leaf],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
+) -> dict[K, R]: ...
+@overload
+def tree_map(
+    f: Function[Any, R],
+    tree: list[Leaf],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
+) -> list[R]: ...
+@overload
+def tree_map(
+    f: Function[Any, R],
+    tree: tuple[Leaf, ...],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
+) -> tuple[R, ...]: ...
+@overload
+def tree_map(
+    f: Function[Any, Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> Any: ...
 def tree_map(
     f: Callable[..., Any],
@@ -430,14 +518,16 @@ def tree_map_(
 
 @overload
 def tree_map_only(
-    type_or_types: type[T], f: Callable[[T], T], tree: TreeT, *, namespace: str = ...
+    type_or_types: type[T], f: Callable[[T], T], tree: TreeT, *, namespace: str = ""
 ) -> TreeT: ...
 @overload
 def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],
     tree: Any,
-    **options: Unpack[Options],
+    *,
+    is_leaf: IsLeaf = None,
+    namespace: str = "",
 ) -> Any: ...
 def tree_map_only(
     type_or_types: IsLeaf,
@@ -527,15 +617,20 @@ def tree_replace_nones(
 
 @overload
 def tree_flatten_with_path(
-    tree: Level[PyTree[T]], *, namespace: str = ...
+    tree: Level[PyTree[T]], *, namespace: str = ""
 ) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[Any]]: ...
 @overload
 def tree_flatten_with_path(
-    tree: Node, *, namespace: str = ...
+    tree: Node, *, namespace: str = ""
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Node]]: ...
 @overload
 def tree_flatten_with_path(
-    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
 def tree_flatten_with_path(
     tree: Any,
@@ -580,15 +675,25 @@ def tree_flatten_with_path(
 
 @overload
 def tree_leaves_with_path(
-    tree: Unseen, **options: Unpack[PathOptions]
+    tree: Unseen,
+    *,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
 ) -> list[tuple[KeyPath, Any]]: ...
 @overload
 def tree_leaves_with_path(
-    tree: Level[PyTree[T]], *, namespace: str = ...
+    tree: Level[PyTree[T]], *, namespace: str = ""
 ) -> list[tuple[KeyPath, T]]: ...
 @overload
 def tree_leaves_with_path(
-    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
 ) -> list[tuple[KeyPath, Any]]: ...
 def tree_leaves_with_path(
     tree: Any,
@@ -657,35 +762,88 @@ def tree_map_with_path(
     f: PathFunction[KeyPath, Any, Any],
     tree: Nodes,
     *rest: Any,
-    **options: Unpack[MapOptions],
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> Nodes: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[KeyPath, Leaf, R],
     tree: dict[K, Leaf],
     *rest: Any,
-    **options: Unpack[MapOptions],
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> dict[K, R]: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[KeyPath, Leaf, R],
     tree: list[Leaf],
     *rest: Any,
-    **options: Unpack[MapOptions],
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> list[R]: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[KeyPath, Leaf, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
-    **options: Unpack[MapOptions],
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
+) -> tuple[R, ...]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Any, Any, R],
+    tree: dict[K, Leaf],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
+) -> dict[K, R]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Any, Any, R],
+    tree: list[Leaf],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
+) -> list[R]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Any, Any, R],
+    tree: tuple[Leaf, ...],
+    *rest: Any,
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> tuple[R, ...]: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[KeyPath, Any, Any],
     tree: Any,
     *rest: Any,
-    **options: Unpack[MapOptions],
+    is_leaf: IsLeaf = None,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = "",
+    strict: bool = False,
 ) -> Any: ...
 def tree_map_with_path(
     f: Callable[..., Any],

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import re
 import sys
 import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
@@ -49,7 +50,10 @@ def test_a_leaf_with_a_state_dict():
             return {"weight": 1.0}
 
     told = lw.explain_leaf(Linear())
-    assert told.endswith("Linear is not registered; its state_dict() is a tree")
+    what_to_do = "Linear is not registered; its state_dict() is a tree"
+    assert told.endswith(what_to_do)
+    with pytest.raises(lw.errors.PathError, match=re.escape(what_to_do)):
+        lw.at(Linear())["weight"].get()
 
 
 @pytest.mark.parametrize(

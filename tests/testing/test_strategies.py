@@ -200,3 +200,9 @@ def test_without_hypothesis_an_error_says_what_to_install(monkeypatch):
     for make in (trees, treedefs, lambda: trees_like(1)):
         with pytest.raises(ImportError, match="pip install hypothesis"):
             make()
+
+
+def test_node_types_are_a_list():
+    """One function or class alone is refused by an error that says so."""
+    with pytest.raises(TypeError, match=r"nodes must be a list .*nodes=\[\.\.\.\]"):
+        lw.testing.trees(nodes=lambda children: children)

@@ -367,7 +367,7 @@ are registered'
 def _why_leaf(cls: type, view: View) -> str:
     name = cls.__qualname__
     if callable(getattr(cls, "state_dict", None)):
-        return f"{name} is not registered; its state_dict() is a tree"
+        return how_to_register(cls)
     if cls is type(None) and view.mode.none_is_leaf:
         namespace = safe_repr(view.mode.namespace)
         return f"namespace {namespace} was declared with none_is_leaf=True"
@@ -415,6 +415,8 @@ def how_to_register(cls: type) -> str:
     for mark, what in _FAMILIES.items():
         if hasattr(cls, mark):
             return f"{cls.__qualname__} is {what}"
+    if callable(getattr(cls, "state_dict", None)):  # as a module of torch has
+        return f"{cls.__qualname__} is not registered; its state_dict() is a tree"
     has_attributes = cls.__dictoffset__ != 0 and cls.__module__ != "builtins"
     if has_attributes and not hasattr(cls, "dtype"):
         return f"{cls.__qualname__} is not registered"

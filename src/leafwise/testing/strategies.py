@@ -14,6 +14,7 @@ from dataclasses import MISSING
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_type_hints
 
+from .._text import typed_repr
 from ..core.builtins import BUILTINS
 from ..core.context import context_of
 from ..core.node import Rule
@@ -110,7 +111,7 @@ def trees(
 
     Raises:
         ImportError: Hypothesis is not installed.
-        TypeError: There is no strategy for a class.
+        TypeError: There is no strategy for a class, or the node types are no list.
 
     Example:
         >>> import leafwise as lw
@@ -123,7 +124,14 @@ def trees(
     """
     st = _strategies()
     view = view_of(namespace)
-    kinds = list(_NODES if nodes is None else nodes)
+    if nodes is None:
+        nodes = _NODES
+    elif not isinstance(nodes, Iterable):
+        raise TypeError(
+            "nodes must be a list of classes and of functions that make nodes: "
+            f"nodes=[...], got {typed_repr(nodes)}"
+        )
+    kinds = list(nodes)
     if keys is None:
         keys = _keys(st)
     leaf: Any = _leaves(st) if leaves is None else leaves

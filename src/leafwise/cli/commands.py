@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -42,6 +43,9 @@ _NAMESPACE: Final = "leafwise.cli"
 """The namespace of the commands, in which None is a leaf: files have it as a value."""
 declare_namespace(_NAMESPACE, none_is_leaf=True)
 
+
+_LINES_AT_ONCE: Final = 1000
+"""How many lines are written by one call, each of which takes time."""
 
 _PLAIN: Final = {str, int, float, bool, type(None)}
 """The types that most values of a file have."""
@@ -261,37 +265,41 @@ def _leaves(tree: Any) -> Iterable[tuple[str, Any]]:
     hold: dicts and lists.
     """
     leaves = tree_leaves(tree, namespace=_NAMESPACE)  # or it contains itself
-    types = set(map(type, leaves))
-    if not types <= _PLAIN and any(is_array(leaf) for leaf in leaves):
+    if not _PLAIN.issuperset(map(type, leaves)) and any(map(is_array, leaves)):
         return selection.to_flat(tree, strict=False).items()
     return _plain_leaves(tree)
 
 
 def _plain_leaves(tree: Any) -> Iterator[tuple[str, Any]]:
-    stack = [("", tree)]
-    while stack:
-        name, node = stack.pop()
-        if isinstance(node, dict) and node:
-            pairs = [(_below(name, key), value) for key, value in node.items()]
-        elif isinstance(node, list) and node:
-            pairs = [(f"{name}[{index}]", value) for index, value in enumerate(node)]
-        else:
+    levels = [iter([("", tree)])]
+    while levels:
+        for name, node in levels[-1]:
+            if node and isinstance(node, dict | list):
+                levels.append(_named_items(name, node))
+                break
             yield name, node
-            continue
-        stack += reversed(pairs)
+        else:
+            levels.pop()
 
 
-def _below(name: str, key: Any) -> str:
-    last = _key_name(key, type(key).__name__)
-    return f"{name}.{last}" if name and last[0] != "[" else name + last
+def _named_items(name: str, node: Any) -> Iterator[tuple[str, Any]]:
+    """Return the items of a dict or list that has a name, each with its own."""
+    if isinstance(node, list):
+        names = [f"{name}[{index}]" for index in range(len(node))]
+        return zip(names, node, strict=True)
+    names = [name + _name_below(key, type(key)) for key in node]
+    if not name:
+        names = [one.removeprefix(".") for one in names]
+    return zip(names, node.values(), strict=True)
 
 
 @functools.lru_cache(maxsize=4096)
-def _key_name(key: Any, _type: str) -> str:
-    """Return the name of a key; 1 and True have two."""
+def _name_below(key: Any, _type: type) -> str:
+    """Return the name of a key behind that of its dict; 1 and True have two."""
     from ..selection.patterns import name_of
 
-    return name_of([DictKey(key)])
+    name = name_of([DictKey(key)])
+    return name if name[0] == "[" else f".{name}"
 
 
 def show(options: argparse.Namespace) -> Report:
@@ -421,9 +429,10 @@ def write(lines: Iterable[str], path: str = "-") -> None:
     if isinstance(out, TextIOWrapper):
         charset = out.encoding if out.isatty() else "utf-8"
         out.reconfigure(encoding=charset, errors="backslashreplace")
+    remaining = iter(lines)
     try:
-        for line in lines:
-            out.write(f"{line}\n")
+        while chunk := list(itertools.islice(remaining, _LINES_AT_ONCE)):
+            out.write("\n".join([*chunk, ""]))
         out.flush()
     except OSError as error:
         # what is buffered goes nowhere, or the interpreter complains when it exits

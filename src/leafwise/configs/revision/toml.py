@@ -382,6 +382,8 @@ class TomlEditor(Editor):
 def _names(match: re.Match[str]) -> list[tuple[int, int]]:
     """Return the spans of the names in a header or a key."""
     start, end = match.span("names")
+    if _BARE.fullmatch(match.string, start, end):  # the commonest
+        return [(start, end)]
     return [name.span() for name in _NAME.finditer(match.string, start, end)]
 
 

@@ -119,7 +119,9 @@ def _yaml_text(value: Any) -> str:
     """Return a YAML value with a tag as its file writes it; "" for others."""
     if not isinstance(value, configs.Tagged):
         return ""
-    text = value.value if isinstance(value.value, str) else _encoder()(value.value)
+    text = value.value
+    if not isinstance(text, str):
+        text = _encoder()(text)
     return f"{value.tag} {text}"
 
 
@@ -130,7 +132,8 @@ def _bare(value: Any) -> str:
     """
     if isinstance(value, str) or hasattr(value, "plain") or is_array(value):
         return str(value)
-    if any(is_array(leaf) for leaf in tree_leaves(value, namespace=_NAMESPACE)):
+    leaves = tree_leaves(value, namespace=_NAMESPACE)
+    if any(map(is_array, leaves)):
         return "\n".join(f"{name} = {_short(leaf)}" for name, leaf in _leaves(value))
     return _yaml_text(value) or _dumped(value, allow_nan=True)[0]
 
@@ -255,7 +258,8 @@ def _rows(options: argparse.Namespace, tree: Any) -> Iterable[tuple[str, Any]]:
         return _leaves(tree)
     from ..selection.patterns import name_of
 
-    return [(name_of(path), value) for path, value in _picked(options, tree).items()]
+    matches = _picked(options, tree).items()
+    return [(name_of(path), value) for path, value in matches]
 
 
 def _leaves(tree: Any) -> Iterable[tuple[str, Any]]:
@@ -265,7 +269,8 @@ def _leaves(tree: Any) -> Iterable[tuple[str, Any]]:
     hold: dicts and lists.
     """
     leaves = tree_leaves(tree, namespace=_NAMESPACE)  # or it contains itself
-    if not _PLAIN.issuperset(map(type, leaves)) and any(map(is_array, leaves)):
+    has_others = not _PLAIN.issuperset(map(type, leaves))
+    if has_others and any(map(is_array, leaves)):
         return selection.to_flat(tree, strict=False).items()
     return _plain_leaves(tree)
 
@@ -287,14 +292,14 @@ def _named_items(name: str, node: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(node, list):
         names = [f"{name}[{index}]" for index in range(len(node))]
         return zip(names, node, strict=True)
-    names = [name + _name_below(key, type(key)) for key in node]
+    names = [name + _name_below(key, type(key).__name__) for key in node]
     if not name:
         names = [one.removeprefix(".") for one in names]
     return zip(names, node.values(), strict=True)
 
 
 @functools.lru_cache(maxsize=4096)
-def _name_below(key: Any, _type: type) -> str:
+def _name_below(key: Any, _type: str) -> str:
     """Return the name of a key behind that of its dict; 1 and True have two."""
     from ..selection.patterns import name_of
 
@@ -376,7 +381,9 @@ def get(options: argparse.Namespace) -> Report:
             name = options.selectors[0]
             raise ReadError(f"--to: {name!r} may match several values")
         value = _picked(options, tree).get()
-        return Report(_dumped(value, options.to) if options.to else [_bare(value)])
+        if options.to:
+            return Report(_dumped(value, options.to))
+        return Report([_bare(value)])
     return _listed(_rows(options, tree), options)
 
 
@@ -566,18 +573,20 @@ def merge(options: argparse.Namespace) -> Report:
         from ..configs.overrides import guess
 
         mark = guess(options.delete)
-        trees = tree_map(
-            lambda leaf: DELETE if type(leaf) is type(mark) and leaf == mark else leaf,
-            trees,
-            namespace=_NAMESPACE,
-        )
+
+        def deleted_if_marked(leaf: Any) -> Any:
+            is_mark = type(leaf) is type(mark) and leaf == mark
+            return DELETE if is_mark else leaf
+
+        trees = tree_map(deleted_if_marked, trees, namespace=_NAMESPACE)
     merged = selection.tree_merge(
         base.document.tree,
         *trees,
         lists=_lists(options.lists, "replace"),
         rules=_words_by_selector("--rule", options.rule),
     )
-    return _written(configs.formats.fitted(merged, base.document.kind), base, options)
+    tree = configs.formats.fitted(merged, base.document.kind)
+    return _written(tree, base, options)
 
 
 def _words_by_selector(option: str, texts: list[str]) -> dict[str, str]:

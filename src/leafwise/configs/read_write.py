@@ -215,7 +215,11 @@ def read_source(path: str, kind: str, *, written: bool = False) -> Source:
 
 
 def source_of(
-    path: str, data: bytes, kind: str | None, *, written: bool = False
+    path: str,
+    data: bytes,
+    kind: str | None,
+    *,
+    written: bool = False,
 ) -> Source:
     """Parse the content of a file.
 

@@ -197,7 +197,12 @@ class _Constructor(SafeConstructor):
             )
         return key
 
-    def _merge(self, mapping: dict[Any, Any], node: Any, deep: bool) -> None:
+    def _merge(
+        self,
+        mapping: dict[Any, Any],
+        node: Any,
+        deep: bool,
+    ) -> None:
         """Add what a merge key brings; the first of several mappings wins."""
         others = node.value if node.id == "sequence" else [node]
         for other in reversed(others):

@@ -17,7 +17,13 @@ from .changes import same
 __all__ = ["RevisionError", "revise"]
 
 
-def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False) -> str:
+def revise(
+    text: str,
+    document: Document,
+    tree: Any,
+    *,
+    allow_nan: bool = False,
+) -> str:
     r"""Update a JSON, TOML or YAML text to a new tree, and keep the rest of the text.
 
     A comment at the end of a line, or on the lines directly above it, belongs to the
@@ -65,7 +71,12 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
     return revised.replace("\n", "\r\n") if is_windows else revised
 
 
-def _revised_json(text: str, document: Document, tree: Any, allow_nan: bool) -> str:
+def _revised_json(
+    text: str,
+    document: Document,
+    tree: Any,
+    allow_nan: bool,
+) -> str:
     with late_imports:
         from .json import revised
 
@@ -105,7 +116,13 @@ def _revised_yaml(text: str, document: Document, tree: Any) -> str:
     return new_text
 
 
-def check_values(text: str, kind: str, tree: Any, *, is_stream: bool = False) -> None:
+def check_values(
+    text: str,
+    kind: str,
+    tree: Any,
+    *,
+    is_stream: bool = False,
+) -> None:
     """Raise `RevisionError` if a new text has other values than an edit."""
     try:
         document = formats.load(text, kind)
@@ -116,5 +133,7 @@ def check_values(text: str, kind: str, tree: Any, *, is_stream: bool = False) ->
         values = [values]
     expected = formats.without_spellings(tree)
     # equal texts are the quick way to see that all values are the same
-    if repr(values) != repr(expected) and not same(values, expected):
+    if repr(values) == repr(expected):
+        return
+    if not same(values, expected):
         raise RevisionError("the new text would have other values than the edit")

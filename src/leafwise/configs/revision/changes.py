@@ -6,6 +6,8 @@ Values are compared as a config file would show them, types and all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
+from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from ...selection.align import aligned
@@ -38,11 +40,13 @@ def same(a: Any, b: Any) -> bool:
     if a is b or type(a) is not type(b):
         return a is b
     if type(a) is dict:
-        return a.keys() == b.keys() and all(
-            same(value, b[key]) for key, value in a.items()
-        )
+        if a.keys() != b.keys():
+            return False
+        return all(same(value, b[key]) for key, value in a.items())
     if type(a) is list:
-        return len(a) == len(b) and all(map(same, a, b))
+        if len(a) != len(b):
+            return False
+        return all(map(same, a, b))
     if type(a) is Tagged:
         return a.tag == b.tag and same(a.value, b.value)
     if isinstance(a, float) or hasattr(a, "plain"):
@@ -65,14 +69,7 @@ def steps(old: Any, new: Any) -> list[Step]:
 
 
 def _dict_steps(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[Step]:
-    renamed = {
-        old_key: new_key
-        for old_key, new_key in zip(old, new, strict=False)
-        if old_key not in new
-        and new_key not in old
-        and same(old[old_key], new[new_key])
-    }
-    names = [key if key in new else renamed.get(key, GONE) for key in old]
+    names = _new_names(old, new)
     staying = set(names)
     previous: Any = GONE
     added: dict[Any, list[Any]] = {}  # by the key before them that stays
@@ -89,6 +86,25 @@ def _dict_steps(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[Step]:
             yield Step(None, key)
 
 
+def _new_names(old: dict[Any, Any], new: dict[Any, Any]) -> list[Any]:
+    """Return the new key of each old entry; `GONE` if it is removed.
+
+    A key at the same position whose value is the same has been renamed.
+    """
+    names: list[Any] = []
+    for old_key, new_key in zip_longest(old, new, fillvalue=GONE):
+        if old_key is GONE:
+            break
+        if old_key in new:
+            names.append(old_key)
+        elif new_key is GONE or new_key in old:
+            names.append(GONE)
+        else:
+            is_renamed = same(old[old_key], new[new_key])
+            names.append(new_key if is_renamed else GONE)
+    return names
+
+
 def _list_steps(old: list[Any], new: list[Any]) -> Iterator[Step]:
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
@@ -97,24 +113,30 @@ def _list_steps(old: list[Any], new: list[Any]) -> Iterator[Step]:
     old_stop = len(old) - end
     new_stop = len(new) - end
     numbers: dict[str, int] = {}
-    old_numbers = [
-        numbers.setdefault(repr(x), len(numbers)) for x in old[start:old_stop]
-    ]
-    new_numbers = [
-        numbers.setdefault(repr(x), len(numbers)) for x in new[start:new_stop]
-    ]
+    old_numbers = _numbered(old[start:old_stop], numbers)
+    new_numbers = _numbered(new[start:new_stop], numbers)
     pairs, _ = aligned(old_numbers, new_numbers)
-    i = j = start
+    old_start = start
+    new_start = start
     for old_place, new_place in pairs:
-        yield from _gap_steps(
-            old, new, range(i, start + old_place), range(j, start + new_place)
-        )
-        yield Step(start + old_place, start + new_place)
-        i = start + old_place + 1
-        j = start + new_place + 1
-    yield from _gap_steps(old, new, range(i, old_stop), range(j, new_stop))
+        old_index = start + old_place
+        new_index = start + new_place
+        old_range = range(old_start, old_index)
+        new_range = range(new_start, new_index)
+        yield from _gap_steps(old, new, old_range, new_range)
+        yield Step(old_index, new_index)
+        old_start = old_index + 1
+        new_start = new_index + 1
+    old_range = range(old_start, old_stop)
+    new_range = range(new_start, new_stop)
+    yield from _gap_steps(old, new, old_range, new_range)
     for index in range(end):
         yield Step(old_stop + index, new_stop + index)
+
+
+def _numbered(items: list[Any], numbers: dict[str, int]) -> list[int]:
+    """Return a number for each item, the same one for items with equal texts."""
+    return [numbers.setdefault(repr(item), len(numbers)) for item in items]
 
 
 def _common(old: list[Any], new: list[Any]) -> int:
@@ -126,21 +148,30 @@ def _common(old: list[Any], new: list[Any]) -> int:
 
 
 def _gap_steps(
-    old: list[Any], new: list[Any], old_range: range, new_range: range
+    old: list[Any],
+    new: list[Any],
+    old_range: range,
+    new_range: range,
 ) -> Iterator[Step]:
     """Pair items between others that stay: those that are most alike.
 
     As many items as before replace each other in order. If items went or came, one that
     is like no other is a new one, so that no comment comes to stand at another item.
     """
-    i = old_range.start
-    j = new_range.start
+    old_start = old_range.start
+    new_start = new_range.start
     for old_index, new_index in _likest_pairs(old, new, old_range, new_range):
-        yield from _unlike_steps(range(i, old_index), range(j, new_index))
+        yield from _unlike_steps(
+            range(old_start, old_index),
+            range(new_start, new_index),
+        )
         yield Step(old_index, new_index)
-        i = old_index + 1
-        j = new_index + 1
-    yield from _unlike_steps(range(i, old_range.stop), range(j, new_range.stop))
+        old_start = old_index + 1
+        new_start = new_index + 1
+    yield from _unlike_steps(
+        range(old_start, old_range.stop),
+        range(new_start, new_range.stop),
+    )
 
 
 def _unlike_steps(old_range: range, new_range: range) -> Iterator[Step]:
@@ -154,24 +185,28 @@ def _unlike_steps(old_range: range, new_range: range) -> Iterator[Step]:
 
 
 def _likest_pairs(
-    old: list[Any], new: list[Any], old_range: range, new_range: range
+    old: list[Any],
+    new: list[Any],
+    old_range: range,
+    new_range: range,
 ) -> list[tuple[int, int]]:
     """Return the pairs of items, in order, that are most alike in all."""
     if not 0 < len(old_range) * len(new_range) <= _MOST_COMPARED:
         return []
     # best[i, j]: the likeness of the first items up to there, and its last pair
     best: dict[tuple[int, int], tuple[float, Any]] = {}
+    nothing = (0.0, None)
     for i in old_range:
         for j in new_range:
-            above = best.get((i - 1, j), (0.0, None))
-            left = best.get((i, j - 1), (0.0, None))
+            choices = [
+                best.get((i - 1, j), nothing),
+                best.get((i, j - 1), nothing),
+            ]
             likeness = _likeness(old[i], new[j])
-            before = best.get((i - 1, j - 1), (0.0, None))
-            choices = [above, left]
             if likeness > 0:
-                pair = (before[0] + likeness, ((i, j), before[1]))
-                choices.append(pair)
-            best[i, j] = max(choices, key=lambda choice: choice[0])
+                total, link = best.get((i - 1, j - 1), nothing)
+                choices.append((total + likeness, ((i, j), link)))
+            best[i, j] = max(choices, key=itemgetter(0))
     pairs: list[tuple[int, int]] = []
     _, link = best[old_range[-1], new_range[-1]]
     while link is not None:
@@ -186,9 +221,14 @@ def _likeness(a: Any, b: Any) -> float:
         return 0.0
     if not a or not b:
         return 0.0
+    common = 0
     if isinstance(a, dict):
-        common = sum(key in b and same(value, b[key]) for key, value in a.items())
+        for key, value in a.items():
+            if key in b and same(value, b[key]):
+                common += 1
     else:
-        texts = [repr(item) for item in b]
-        common = sum(repr(item) in texts for item in a)
+        texts = {repr(item) for item in b}
+        for item in a:
+            if repr(item) in texts:
+                common += 1
     return 2 * common / (len(a) + len(b))

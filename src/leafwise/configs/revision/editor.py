@@ -133,7 +133,9 @@ class Editor:
             pattern: It has a group for a comment.
             new: The new text.
         """
-        lost = Counter(pattern.findall(self.plain)) - Counter(pattern.findall(new))
+        old_comments = Counter(pattern.findall(self.plain))
+        new_comments = Counter(pattern.findall(new))
+        lost = old_comments - new_comments
         lost.pop("", None)
         if not lost:
             return
@@ -162,7 +164,12 @@ class Editor:
         """Return the text of a key."""
         return self.leaf(key, "")
 
-    def inline(self, value: Any, indent: str | None, quote: str = "") -> str:
+    def inline(
+        self,
+        value: Any,
+        indent: str | None,
+        quote: str = "",
+    ) -> str:
         """Return the text of a value between brackets.
 
         Args:
@@ -188,7 +195,12 @@ class Editor:
             text = f"\n{inner}{lines}\n{indent}"
         return f"{{{text}}}" if isinstance(value, dict) else f"[{text}]"
 
-    def edited(self, part: Part, old: Any, new: Any) -> str:
+    def edited(
+        self,
+        part: Part,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return the text of a value that becomes another one."""
         if same(old, new):
             return self.text[part.start : part.end]
@@ -196,16 +208,27 @@ class Editor:
             return self.collection(part, old, new)
         return self.replaced(part, old, new)
 
-    def replaced(self, part: Part, old: Any, new: Any) -> str:
+    def replaced(
+        self,
+        part: Part,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return the text of a value that is replaced in one piece."""
         self.drop_entries(part, old, new)
         indent = None
         if self.has_lines and isinstance(new, dict | list):
             indent = self.indent_at(part.start)
         quote = self.text[part.bare : part.bare + 1]
-        return self.text[part.start : part.bare] + self.inline(new, indent, quote)
+        properties = self.text[part.start : part.bare]
+        return properties + self.inline(new, indent, quote)
 
-    def drop_entries(self, part: Part, old: Any, new: Any) -> None:
+    def drop_entries(
+        self,
+        part: Part,
+        old: Any,
+        new: Any,
+    ) -> None:
         """Note which entries go with a value that is replaced in one piece.
 
         If it becomes another kind of value, its comments are lost.
@@ -216,14 +239,20 @@ class Editor:
         for entry, value in zip(part.entries, values, strict=False):
             self.remove(entry, value)
 
-    def collection(self, part: Part, old: Any, new: Any) -> str:
+    def collection(
+        self,
+        part: Part,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return the text of a collection between brackets with other entries."""
         names = range(len(old)) if part.is_list else list(old)
         bodies: list[tuple[int | None, str | None]] = []
         for index, key in steps(old, new):
             if index is None:
                 self.added.append(new[key])
-                bodies.append((None, self.new_item(part, key, new[key])))
+                item = self.new_item(part, key, new[key])
+                bodies.append((None, item))
                 continue
             entry = part.entries[index]
             name = names[index]
@@ -232,35 +261,53 @@ class Editor:
                 bodies.append((index, None))
             else:
                 head = self.head(part, entry, name, key)
-                bodies.append((index, head + self.behind(entry, old[name], new[key])))
+                value = self.behind(entry, old[name], new[key])
+                bodies.append((index, head + value))
         if any(None in body for body in bodies):
             return self.put_together(part, bodies)
         pieces = []
         place = part.start
         for entry, (_, body) in zip(part.entries, bodies, strict=True):
-            pieces += [self.text[place : entry.start], str(body)]
+            pieces.append(self.text[place : entry.start])
+            pieces.append(str(body))
             place = entry.end
-        return "".join([*pieces, self.text[place : part.end]])
+        pieces.append(self.text[place : part.end])
+        return "".join(pieces)
 
-    def head(self, part: Part, entry: Entry, old_key: Any, new_key: Any) -> str:
+    def head(
+        self,
+        part: Part,
+        entry: Entry,
+        old_key: Any,
+        new_key: Any,
+    ) -> str:
         """Return an entry up to its value, with its new key."""
         head = self.text[entry.start : entry.after]
         if part.is_list or old_key == new_key:
             return head
-        before_colon = head[: head.rindex(self.colon.strip())].rstrip()
-        return (
-            head[: entry.head - entry.start]
-            + self.key(new_key)
-            + head[len(before_colon) :]
-        )
+        before_colon, _, _ = head.rpartition(self.colon.strip())
+        key_start = entry.head - entry.start
+        key_end = len(before_colon.rstrip())
+        return head[:key_start] + self.key(new_key) + head[key_end:]
 
-    def behind(self, entry: Entry, old: Any, new: Any) -> str:
+    def behind(
+        self,
+        entry: Entry,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return an entry from its value on."""
         value = entry.value
         before = self.text[entry.after : value.start]
-        return before + self.edited(value, old, new) + self.text[value.end : entry.end]
+        after = self.text[value.end : entry.end]
+        return before + self.edited(value, old, new) + after
 
-    def new_item(self, part: Part, key: Any, value: Any) -> str:
+    def new_item(
+        self,
+        part: Part,
+        key: Any,
+        value: Any,
+    ) -> str:
         """Return a new entry between brackets."""
         indent = self.item_indent(part) if self.has_lines else None
         text = self.inline(value, indent, self.quote(part))
@@ -268,14 +315,19 @@ class Editor:
 
     def quote(self, part: Part) -> str:
         """Return the quote of the texts in a collection, if all of them have it."""
-        values = [entry.value for entry in part.entries if entry.value.kind is LEAF]
-        quotes = {self.text[value.bare : value.bare + 1] for value in values}
+        quotes = set()
+        for entry in part.entries:
+            value = entry.value
+            if value.kind is LEAF:
+                quotes.add(self.text[value.bare : value.bare + 1])
         return quotes.pop() if len(quotes) == 1 else ""
 
     def indent_at(self, place: int) -> str:
         """Return the indentation of a line."""
-        line = self.text[self.text.rfind("\n", 0, place) + 1 : place]
-        return line[: len(line) - len(line.lstrip(" \t"))]
+        line_start = self.text.rfind("\n", 0, place) + 1
+        line = self.text[line_start:place]
+        width = len(line) - len(line.lstrip(" \t"))
+        return line[:width]
 
     def item_indent(self, part: Part) -> str | None:
         """Return the indentation of items that have lines of their own."""
@@ -315,7 +367,8 @@ class Editor:
             item = _Item("", "", "") if index is None else items[index]
             before = item.before
             is_first = not pieces
-            if index is None or (indent is None and is_first != (index == 0)):
+            is_moved = is_first != (index == 0)
+            if index is None or (indent is None and is_moved):
                 before = first if is_first else between
             last_comma = len(pieces) + 3
             pieces += [before, body, item.gap, ",", item.comment]
@@ -338,7 +391,8 @@ class Editor:
             match = _BEHIND.match(self.text, entry.end, part.end - 1)
             assert match is not None  # it matches the empty text, too
             gap, comma, comment = match.groups("")
-            items.append(_Item(self.text[place : entry.start], gap, comment))
+            before = self.text[place : entry.start]
+            items.append(_Item(before, gap, comment))
             place = match.end()
             has_comma = bool(comma)
         return items, self.text[place : part.end - 1], has_comma

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any, Final
 
 from .. import formats
@@ -18,14 +19,24 @@ _read_value: Final = json.JSONDecoder().raw_decode
 """Returns the value at a place of a text, and where it ends."""
 
 
-def revised(text: str, tree: Any, new: Any, allow_nan: bool) -> str:
+def revised(
+    text: str,
+    tree: Any,
+    new: Any,
+    allow_nan: bool,
+) -> str:
     """Return a JSON text with another tree; see `revise`."""
     root = _read_part(text, _end_of(_BLANKS, text, 0), tree, new)
     value = _JsonEditor(text, allow_nan).edited(root, tree, new)
     return text[: root.start] + value + text[root.end :]
 
 
-def _read_part(text: str, start: int, old: Any, new: Any) -> Part:
+def _read_part(
+    text: str,
+    start: int,
+    old: Any,
+    new: Any,
+) -> Part:
     """Return the part of a value; of what stays, its end alone is looked for."""
     is_collection = isinstance(old, dict | list)
     if not is_collection or old is new or type(old) is not type(new):
@@ -38,7 +49,8 @@ def _read_part(text: str, start: int, old: Any, new: Any) -> Part:
         head = after = place
         if key is not None:
             after = _end_of(_KEY, text, head)
-        part = _read_part(text, _end_of(_BLANKS, text, after), value, new_value)
+        start_of_value = _end_of(_BLANKS, text, after)
+        part = _read_part(text, start_of_value, value, new_value)
         entries.append(Entry(head, head, after, part, part.end))
         place = _end_of(_BLANKS, text, part.end)
     is_list = isinstance(old, list)
@@ -54,8 +66,8 @@ def _old_and_new(old: Any, new: Any) -> Iterator[tuple[str | None, Any, Any]]:
         for key, value in old.items():
             yield key, value, new.get(key)
         return
-    for index, value in enumerate(old):
-        yield None, value, new[index] if index < len(new) else None
+    for value, new_value in zip_longest(old, new[: len(old)]):
+        yield None, value, new_value
 
 
 def _end_of(pattern: re.Pattern[str], text: str, place: int) -> int:

@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections import defaultdict
 from functools import cached_property
+from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from .. import formats
@@ -111,7 +112,9 @@ class TomlEditor(Editor):
                     continue
                 names = _names(match)
                 value = scan(text, _TOKEN, match.end())
-                path = (*section, *[self.name_at(span) for span in names])
+                path = section
+                for span in names:
+                    path = (*path, self.name_at(span))
                 end = value.end
             end = text.index("\n", end) + 1
             start = start_of(text, place, least)
@@ -120,7 +123,10 @@ class TomlEditor(Editor):
             place = least = end
 
     def table_path(
-        self, names: list[tuple[int, int]], counts: dict[Path, int], is_array: bool
+        self,
+        names: list[tuple[int, int]],
+        counts: dict[Path, int],
+        is_array: bool,
     ) -> Path:
         """Return the path of a header; the last item of an array is meant."""
         path: Path = ()
@@ -134,7 +140,8 @@ class TomlEditor(Editor):
 
     def add_statement(self, statement: Statement) -> None:
         """Note a statement under all paths that it is about."""
-        path, section = statement.path, statement.section
+        path = statement.path
+        section = statement.section
         self.statements.append(statement)
         for depth in range(len(path) + 1):
             self.below[path[:depth]].append(statement)
@@ -163,7 +170,7 @@ class TomlEditor(Editor):
         self.drop_deleted()
         pieces = []
         place = 0
-        for start, end, piece in sorted(self.edits, key=lambda edit: edit[:2]):
+        for start, end, piece in sorted(self.edits, key=itemgetter(0, 1)):
             pieces += [self.text[place:start], piece]
             place = end
         pieces.append(self.text[place:])
@@ -173,7 +180,12 @@ class TomlEditor(Editor):
         """Raise `RevisionError` if a new text lacks a comment."""
         self.check_comments(_COMMENT, text)
 
-    def change_table(self, path: Path, old: dict[str, Any], new: Any) -> None:
+    def change_table(
+        self,
+        path: Path,
+        old: dict[str, Any],
+        new: Any,
+    ) -> None:
         """Change the entries of a table."""
         names = list(old)
         for index, key in steps(old, new):
@@ -192,12 +204,18 @@ class TomlEditor(Editor):
         if path and not new and path not in self.headers:
             self.keep_empty(path)
 
-    def change(self, path: Path, old: Any, new: Any) -> None:
+    def change(
+        self,
+        path: Path,
+        old: Any,
+        new: Any,
+    ) -> None:
         """Change the value at a path."""
         pair = self.pairs.get(path)
         if pair is not None and pair.value is not None:
             value = pair.value
-            self.edits.append((value.start, value.end, self.edited(value, old, new)))
+            text = self.edited(value, old, new)
+            self.edits.append((value.start, value.end, text))
         elif isinstance(old, dict) and isinstance(new, dict):
             self.change_table(path, old, new)
         elif isinstance(old, list) and new == []:  # no item of an array of tables
@@ -208,7 +226,12 @@ class TomlEditor(Editor):
         else:
             raise RevisionError(f"the table {_names_of(path)} would have another form")
 
-    def change_tables(self, path: Path, old: list[Any], new: list[Any]) -> None:
+    def change_tables(
+        self,
+        path: Path,
+        old: list[Any],
+        new: list[Any],
+    ) -> None:
         """Change an array of tables."""
         end = None
         for index, key in steps(old, new):
@@ -239,21 +262,25 @@ class TomlEditor(Editor):
         text = self.text
         inserted = {start for start, end, _ in self.edits if start == end}
         runs: list[tuple[int, int]] = []
-        for statement in sorted(self.deleted, key=lambda statement: statement.start):
+        for statement in sorted(self.deleted, key=attrgetter("start")):
             start = statement.start
-            is_next = runs and self.blanks_behind(runs[-1][1]) == start
-            if is_next and not inserted & {runs[-1][1], start}:
-                start, _ = runs.pop()
+            if runs:
+                run_start, run_end = runs[-1]
+                is_next = self.blanks_behind(run_end) == start
+                if is_next and inserted.isdisjoint((run_end, start)):
+                    start = run_start
+                    runs.pop()
             runs.append((start, statement.end))
         for start, end in runs:
             blank_end = self.blanks_behind(end)
             above = text[:start].rstrip("\n")
             has_blank_above = not above or start - len(above) > 1
-            if not has_blank_above or inserted & {start, end, blank_end}:
+            is_apart = inserted.isdisjoint((start, end, blank_end))
+            if not has_blank_above or not is_apart:
                 self.edits.append((start, end, ""))
             elif blank_end < len(text):
                 self.edits.append((start, blank_end, ""))
-            else:
+            else:  # nor is a blank line left at the end of the file
                 above_end = len(above) + 1 if above else 0
                 self.edits.append((above_end, blank_end, ""))
 
@@ -284,27 +311,37 @@ class TomlEditor(Editor):
 
     # -------------------------------------------------------------------------- adding
 
-    def add(self, path: Path, key: str, value: Any) -> None:
+    def add(
+        self,
+        path: Path,
+        key: str,
+        value: Any,
+    ) -> None:
         """Add an entry to a table: a table behind all, a value behind all values."""
         self.added.append(value)
-        is_section = (isinstance(value, dict) and bool(value)) or _is_tables(value)
+        is_section = _is_tables(value)
+        if isinstance(value, dict) and value:
+            is_section = True
         dotted = self.last_dotted.get(path)
-        has_header = not path or path in self.headers
-        if is_section and (has_header or dotted is None):
+        if path in self.headers or not path:
+            dotted = None  # it has a place for keys of its own
+        if is_section and dotted is None:
             self.add_section(path, key, value)
             return
-        if has_header or dotted is None:
+        if dotted is not None:
+            last = dotted
+            above = path[len(last.section) :]
+            names = self.dotted((*above, key))
+            line = f"{names} = {self.inline(value, None)}\n"
+        else:
             quotes = self.quotes.get(path, set())
             quote = next(iter(quotes)) if len(quotes) == 1 else ""
             line = f"{self.key(key)} = {self.inline(value, None, quote)}\n"
-            last = self.last_pairs.get(path, self.headers.get(path))
-            if last is None:
+            last_pair = self.last_pairs.get(path, self.headers.get(path))
+            if last_pair is None:
                 self.first_lines.setdefault(path, []).append(line)
                 return
-        else:
-            last = dotted
-            names = self.dotted((*path[len(last.section) :], key))
-            line = f"{names} = {self.inline(value, None)}\n"
+            last = last_pair
         first_name, _ = last.names[0]
         indent = self.indent_at(first_name) if last.value else ""
         self.edits.append((last.end, last.end, indent + line))
@@ -319,14 +356,20 @@ class TomlEditor(Editor):
                 quotes.setdefault(pair.section, set()).add(letter)
         return quotes
 
-    def add_section(self, path: Path, key: str, value: Any) -> None:
+    def add_section(
+        self,
+        path: Path,
+        key: str,
+        value: Any,
+    ) -> None:
         """Add a table or an array of tables, behind what is in its table already."""
         if isinstance(value, dict):
             text = self.section((*path, key), value)
         else:
-            text = "\n".join(self.section((*path, key, 0), item) for item in value)
-        statements = self.below[path]
-        end = max((statement.end for statement in statements), default=len(self.text))
+            item_path = (*path, key, 0)
+            text = "\n".join(self.section(item_path, item) for item in value)
+        ends = [statement.end for statement in self.below[path]]
+        end = max(ends, default=len(self.text))
         if self.text[:end].strip():
             text = f"\n{text}"
         self.edits.append((end, end, text))
@@ -352,7 +395,8 @@ class TomlEditor(Editor):
             if isinstance(value, dict) and value:
                 sections.append(self.section(below, value))
             elif _is_tables(value):
-                sections += [self.section((*below, 0), item) for item in value]
+                item_path = (*below, 0)
+                sections += [self.section(item_path, item) for item in value]
             else:
                 pairs.append(f"{self.key(key)} = {self.inline(value, None)}\n")
         is_item = type(path[-1]) is int
@@ -374,8 +418,10 @@ class TomlEditor(Editor):
         """Return the text of a scalar."""
         if hasattr(value, "plain"):
             return str(value.text)
-        if quote == "'" and isinstance(value, str) and re.fullmatch("[ -&(-~]*", value):
-            return f"'{value}'"
+        if quote == "'" and isinstance(value, str):
+            is_literal = re.fullmatch("[ -&(-~]*", value) is not None
+            if is_literal:
+                return f"'{value}'"
         return str(formats.toml_writer().item(value).as_string())
 
 
@@ -398,4 +444,6 @@ def _names_of(path: Path) -> str:
 
 def _is_tables(value: Any) -> bool:
     """Return whether a value is written as an array of tables."""
-    return isinstance(value, list) and bool(value) and set(map(type, value)) == {dict}
+    if not isinstance(value, list) or not value:
+        return False
+    return all(type(item) is dict for item in value)

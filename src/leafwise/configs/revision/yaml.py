@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from ...core.keypath import KeyPath
@@ -92,7 +91,10 @@ class Alias(NamedTuple):
 
 def _place(path: Path) -> str:
     """Return a path as one types it."""
-    keys = [SequenceKey(key) if type(key) is int else DictKey(key) for key in path]
+    keys: list[Any] = []
+    for key in path:
+        key_class = SequenceKey if type(key) is int else DictKey
+        keys.append(key_class(key))
     return place_text(KeyPath(keys))
 
 
@@ -150,13 +152,21 @@ class YamlStream:
             starts.insert(0, self.roots[0].start)
         if len(starts) != len(self.roots):
             raise RevisionError("a document has no --- above it")
-        start, end = list(pairwise([*starts, len(plain)]))[index]
-        if not _SEPARATOR.match(plain, start) and plain.startswith("---\n", end):
+        starts.append(len(plain))
+        start = starts[index]
+        end = starts[index + 1]
+        has_separator = _SEPARATOR.match(plain, start) is not None
+        if not has_separator and plain.startswith("---\n", end):
             end += len("---\n")  # the next document is the first one now
         self.editor.removed.append((start, end, value))
         return start, end, ""
 
-    def _replace(self, index: int, old: Any, new: Any) -> tuple[int, int, str]:
+    def _replace(
+        self,
+        index: int,
+        old: Any,
+        new: Any,
+    ) -> tuple[int, int, str]:
         """Return the edit that changes a document."""
         root = self.roots[index]
         if root.kind is BLOCK and not root.fits(old, new):
@@ -168,7 +178,8 @@ class YamlStream:
     def _check_anchors(self) -> None:
         """Raise `RevisionError` if an anchor is deleted that an alias uses."""
         editor = self.editor
-        spans = [(start, end) for start, end, _ in editor.removed] + editor.replaced_at
+        spans = [(start, end) for start, end, _ in editor.removed]
+        spans += editor.replaced_at
 
         def is_gone(place: int) -> bool:
             return any(start <= place < end for start, end in spans)
@@ -192,9 +203,11 @@ class YamlStream:
                     f"{_place(part.path)} is the alias *{part.anchor}, which cannot "
                     "change alone"
                 )
-        for path in editor.changed_by_merge:
-            names = [f"&{x.name}" for x in self.aliases if x.path == path[:-1]]
-            source = f"comes from {', '.join(names)} by" if names else "comes from"
+        if editor.changed_by_merge:
+            path = editor.changed_by_merge[0]
+            aliases = [alias for alias in self.aliases if alias.path == path[:-1]]
+            names = ", ".join(f"&{alias.name}" for alias in aliases)
+            source = f"comes from {names} by" if names else "comes from"
             return f"{_place(path)} {source} <<"
         for part, _ in editor.changed_anchors:
             for alias in self.aliases:
@@ -243,13 +256,19 @@ class _Scanner:
 
     def plain(self) -> str:
         """Return the text with others in place of its scalars, without number signs."""
-        edits = [
-            (start, end, re.sub(r"[^\n]", "x", self.text[start:end]))
-            for start, end in sorted(self.scalars)
-        ]
+        edits = []
+        for start, end in sorted(self.scalars):
+            scalar = self.text[start:end]
+            edits.append((start, end, re.sub(r"[^\n]", "x", scalar)))
         return _spliced(self.text, edits)
 
-    def part(self, node: Any, path: Path, least: int, empty_at: int) -> YamlPart:
+    def part(
+        self,
+        node: Any,
+        path: Path,
+        least: int,
+        empty_at: int,
+    ) -> YamlPart:
         """Return the part of a node.
 
         Args:
@@ -284,7 +303,13 @@ class _Scanner:
         part.node_start = node.start_mark.index
         return part
 
-    def add_alias(self, node: Any, path: Path, *, is_merge: bool = False) -> None:
+    def add_alias(
+        self,
+        node: Any,
+        path: Path,
+        *,
+        is_merge: bool = False,
+    ) -> None:
         """Note an alias, or those that `<<` names."""
         if is_merge and node.id == "sequence":
             for item in node.value:
@@ -294,7 +319,13 @@ class _Scanner:
             target = node.target.start_mark.index
             self.aliases.append(Alias(node.value, path, start, target, is_merge))
 
-    def collection(self, node: Any, path: Path, bare: int, least: int) -> YamlPart:
+    def collection(
+        self,
+        node: Any,
+        path: Path,
+        bare: int,
+        least: int,
+    ) -> YamlPart:
         """Return the part of a collection."""
         text = self.text
         start = node.start_mark.index
@@ -304,6 +335,7 @@ class _Scanner:
         is_odd = False
         place = least
         for index, child in enumerate(node.value):
+            item_path = (*path, index)
             if not is_list:
                 entry = self.pair(child, path, place, is_flow=is_flow)
                 is_odd |= entry is None or (is_flow and entry.key is MERGE)
@@ -311,18 +343,18 @@ class _Scanner:
                     entry = self.odd_pair(child, path, place)
             elif is_flow:
                 head = child.start_mark.index
-                value = self.part(child, (*path, index), head, head)
+                value = self.part(child, item_path, head, head)
                 entry = Entry(head, head, head, value, value.end)
             else:
                 first = bare if not entries else place
-                entry = self.item(child, (*path, index), place, first)
+                entry = self.item(child, item_path, place, first)
             entries.append(entry)
             place = entry.end
         end = node.end_mark.index if is_flow else place
         if is_tagged(node):
             return YamlPart(LEAF, start, end if is_flow else end - 1, bare)
-        if is_flow:
-            is_odd |= text[bare] not in "[{"
+        if is_flow and text[bare] not in "[{":
+            is_odd = True
         if is_odd or str(node.tag) not in _PLAIN:
             return YamlPart(ODD, start, end if is_flow else end - 1, bare)
         if is_flow:
@@ -333,24 +365,38 @@ class _Scanner:
         part.column = head - text.rfind("\n", 0, head) - 1
         return part
 
-    def item(self, node: Any, path: Path, least: int, dash_from: int) -> Entry:
+    def item(
+        self,
+        node: Any,
+        path: Path,
+        least: int,
+        dash_from: int,
+    ) -> Entry:
         """Return an item of a block."""
         match = _DASH.match(self.text, dash_from)
         assert match is not None
         after = match.end()
         value = self.part(node, path, after, after)
-        start = start_of(self.text, after - 1, least)
-        return Entry(start, after - 1, after, value, self.line_end(value))
+        head = after - 1
+        start = start_of(self.text, head, least)
+        end = self.line_end(value)
+        return Entry(start, head, after, value, end)
 
     def pair(
-        self, child: tuple[Any, Any], path: Path, least: int, *, is_flow: bool
+        self,
+        child: tuple[Any, Any],
+        path: Path,
+        least: int,
+        *,
+        is_flow: bool,
     ) -> Entry | None:
         """Return a pair of a mapping, None if it is not written as `key: value`."""
         key_node, value_node = child
         text = self.text
         name = self.part(key_node, path, least, key_node.start_mark.index)
         colon = _COLON.match(text, name.end)
-        if colon is None or text[least : name.start].rstrip(" \t").endswith("?"):
+        before = text[least : name.start].rstrip(" \t")
+        if colon is None or before.endswith("?"):
             return None
         key_node = key_node.target if key_node.id == "alias" else key_node
         is_merge = key_node.tag == MERGE
@@ -369,9 +415,15 @@ class _Scanner:
         if is_flow:
             return Entry(name.start, name.start, after, value, value.end, key)
         start = start_of(text, name.start, least)
-        return Entry(start, name.start, after, value, self.line_end(value), key)
+        end = self.line_end(value)
+        return Entry(start, name.start, after, value, end, key)
 
-    def odd_pair(self, child: tuple[Any, Any], path: Path, least: int) -> Entry:
+    def odd_pair(
+        self,
+        child: tuple[Any, Any],
+        path: Path,
+        least: int,
+    ) -> Entry:
         """Return a pair of a mapping that is not edited, but for its end."""
         key_node, value_node = child
         head = key_node.start_mark.index
@@ -381,9 +433,9 @@ class _Scanner:
 
     def line_end(self, value: YamlPart) -> int:
         """Return where an entry of a block ends with its value."""
-        return (
-            value.end if value.kind is BLOCK else self.text.index("\n", value.end) + 1
-        )
+        if value.kind is BLOCK:
+            return value.end
+        return self.text.index("\n", value.end) + 1
 
 
 class _YamlEditor(Editor):
@@ -416,8 +468,10 @@ class _YamlEditor(Editor):
 
     def leaf(self, value: Any, quote: str) -> str:
         """Return the text of a scalar, in one line."""
-        text = yaml_text(self.line_dumper, [[quoted(value, quote)]])
-        return text.split("\n")[0][1:-1]
+        item = quoted(value, quote)
+        text = yaml_text(self.line_dumper, [[item]])
+        line, _, _ = text.partition("\n")
+        return line[1:-1]  # without the brackets
 
     def lines(self, value: Any) -> list[str]:
         """Return the lines of a value as a block, the first one without indentation."""
@@ -426,7 +480,12 @@ class _YamlEditor(Editor):
         indent = len(lines[0]) - len(lines[0].lstrip(" "))
         return [line[indent:] for line in lines]
 
-    def edited(self, part: Part, old: Any, new: Any) -> str:
+    def edited(
+        self,
+        part: Part,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return the text of a value that becomes another one."""
         assert isinstance(part, YamlPart)
         if same(old, new):
@@ -441,7 +500,12 @@ class _YamlEditor(Editor):
             return self.block(part, old, new)
         return super().edited(part, old, new)
 
-    def replaced(self, part: Part, old: Any, new: Any) -> str:
+    def replaced(
+        self,
+        part: Part,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return the text of a value that is replaced in one piece."""
         assert isinstance(part, YamlPart)
         self.check_form(part)
@@ -478,7 +542,12 @@ class _YamlEditor(Editor):
 
     # --------------------------------------------------------------------------- blocks
 
-    def block(self, part: YamlPart, old: Any, new: Any) -> str:
+    def block(
+        self,
+        part: YamlPart,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return a block with other entries; the line with `<<` stays."""
         entries = [entry for entry in part.entries if entry.key is not MERGE]
         if len(entries) != len(part.entries):
@@ -486,7 +555,8 @@ class _YamlEditor(Editor):
         names = range(len(old)) if part.is_list else list(old)
         text = self.text
         indent = " " * part.column
-        is_behind_dash = text[part.start - 1 : part.start] not in ("", "\n")
+        before = text[part.start - 1 : part.start]
+        is_behind_dash = before not in ("", "\n")
         pieces = []
         place = part.start
         for index, key in steps(old, new):
@@ -504,37 +574,58 @@ class _YamlEditor(Editor):
             if is_behind_dash and entry.start == part.start:
                 pieces.append(indent)
             pieces.append(self.head(part, entry, name, key))
-            pieces.append(self.block_value(part, entry, old[name], new[key]))
+            value = self.block_value(part, entry, old[name], new[key])
+            pieces.append(value)
         pieces.append(text[place : part.end])
         block = "".join(pieces)
         return block.removeprefix(indent) if is_behind_dash else block
 
     def without_merged(
-        self, part: YamlPart, old: dict[Any, Any], new: dict[Any, Any]
+        self,
+        part: YamlPart,
+        old: dict[Any, Any],
+        new: dict[Any, Any],
     ) -> tuple[dict[Any, Any], dict[Any, Any]]:
         """Return two dicts without the keys that only `<<` brings."""
-        own = {entry.key: old[entry.key] for entry in part.entries if entry.key in old}
-        merged = {key: value for key, value in old.items() if key not in own}
+        own_keys = {entry.key for entry in part.entries}
+        own = {key: value for key, value in old.items() if key in own_keys}
+        merged = {key: value for key, value in old.items() if key not in own_keys}
         for key, value in merged.items():
             if key not in new or not same(value, new[key]):
                 self.changed_by_merge.append((*part.path, key))
         for key in own:
             if key not in new:  # perhaps `<<` brings it, too
                 self.changed_by_merge.append((*part.path, key))
-        return own, {key: value for key, value in new.items() if key not in merged}
+        new_own = {key: value for key, value in new.items() if key not in merged}
+        return own, new_own
 
-    def block_value(self, part: YamlPart, entry: Entry, old: Any, new: Any) -> str:
+    def block_value(
+        self,
+        part: YamlPart,
+        entry: Entry,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return an entry of a block from its value on."""
         value = entry.value
-        if same(old, new) or value.kind in (ALIAS, ODD) or value.fits(old, new):
+        if same(old, new) or value.fits(old, new):
+            return self.behind(entry, old, new)
+        if value.kind in (ALIAS, ODD):
             return self.behind(entry, old, new)
         was_on_lines = value.kind is BLOCK or self.text[value.bare] in "|>"
         if was_on_lines or (value.kind is LEAF and _takes_lines(new)):
             return self.rewritten(part, entry, old, new)
         before = self.text[entry.after : value.start] or " "
-        return before + self.edited(value, old, new) + self.text[value.end : entry.end]
+        after = self.text[value.end : entry.end]
+        return before + self.edited(value, old, new) + after
 
-    def rewritten(self, part: YamlPart, entry: Entry, old: Any, new: Any) -> str:
+    def rewritten(
+        self,
+        part: YamlPart,
+        entry: Entry,
+        old: Any,
+        new: Any,
+    ) -> str:
         """Return an entry from its value on, with a value on lines of its own."""
         text = self.text
         value = entry.value
@@ -546,17 +637,27 @@ class _YamlEditor(Editor):
         comment = self.comment_behind(entry)
         quote = text[value.bare : value.bare + 1]
         new = quoted(new, quote)
-        lines = self.lines([new] if part.is_list else {"k": new})
-        first = lines[0].removeprefix("-" if part.is_list else "k:").strip(" ")
-        header = self.text[entry.after : entry.end].partition("\n")[0]
-        anchor = _ANCHOR.match(header.lstrip(" \t")) if value.anchor else None
-        words = [anchor[0]] if anchor else []
-        if first:
-            words.append(first)
-        first = " ".join(["", *words]) + comment
+        if part.is_list:
+            first, *others = self.lines([new])
+            first = first.removeprefix("-")
+        else:
+            first, *others = self.lines({"k": new})
+            first = first.removeprefix("k:")
+        words = [""]
+        header, _, _ = text[entry.after : entry.end].partition("\n")
+        anchor = _ANCHOR.match(header.lstrip(" \t"))
+        if value.anchor and anchor:
+            words.append(anchor[0])
+        if first.strip(" "):
+            words.append(first.strip(" "))
+        lines = [" ".join(words) + comment]
+        lines += self.indented(part, others)
+        return "".join(f"{line}\n" for line in lines)
+
+    def indented(self, part: YamlPart, lines: Iterable[str]) -> list[str]:
+        """Return lines of an entry of a block with the indentation of the block."""
         indent = " " * part.column
-        rest = [f"{indent}{line}" if line else "" for line in lines[1:]]
-        return "\n".join([first, *rest, ""])
+        return [f"{indent}{line}" if line else "" for line in lines]
 
     def comment_behind(self, entry: Entry) -> str:
         """Return the comment at the end of the line on which a value begins."""
@@ -571,12 +672,16 @@ class _YamlEditor(Editor):
         match = _COMMENT_BEHIND.search(self.plain, start, line_end)
         return self.text[match.start() : match.end()] if match else ""
 
-    def new_lines(self, part: YamlPart, key: Any, value: Any) -> str:
+    def new_lines(
+        self,
+        part: YamlPart,
+        key: Any,
+        value: Any,
+    ) -> str:
         """Return a new entry of a block."""
         value = quoted(value, self.quote(part))
         lines = self.lines([value] if part.is_list else {key: value})
-        indent = " " * part.column
-        return "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
+        return "".join(f"{line}\n" for line in self.indented(part, lines))
 
 
 def _takes_lines(value: Any) -> bool:

@@ -273,11 +273,19 @@ def attribute_keys(names: tuple[str, ...]) -> tuple[GetAttrKey, ...]:
 # ------------------------------------------------------ the order of the keys of a dict
 
 
-def item_keys(entries: Sequence[Any]) -> tuple[DictKey, ...]:
-    """Return the keys of items of a dict."""
-    is_shared = are_plain(map(type, entries)) and not is_traced()
-    key_of: Any = _shared_key if is_shared else DictKey
-    return tuple(map(key_of, entries))
+_cached_items: dict[tuple[Any, ...], tuple[DictKey, ...]] = {}
+
+
+def item_keys(entries: tuple[Any, ...]) -> tuple[DictKey, ...]:
+    """Return the keys of items of a dict, shared."""
+    if not are_plain(map(type, entries)):
+        return tuple(map(DictKey, entries))
+    keys = _cached_items.get(entries)
+    if keys is None:
+        key_of: Any = DictKey if is_traced() else _shared_key
+        keys = tuple(map(key_of, entries))
+        _cache(_cached_items, entries, keys)
+    return keys
 
 
 class DictKeys:

@@ -122,7 +122,12 @@ class Numbering:
     def _is_part(self, leaf: Any) -> bool:
         return id(leaf) not in self._large and self.context.rule_of(leaf) is not None
 
-    def by_key(self, items: Sequence[Any], key: Selector, path: KeyPath) -> list[int]:
+    def by_key(
+        self,
+        items: Sequence[Any],
+        key: Selector,
+        path: KeyPath,
+    ) -> list[int]:
         """Return numbers that identify the values of a key in the items of a list.
 
         Args:

@@ -51,7 +51,12 @@ class Descent(Generic[PlaceT]):
         1
     """
 
-    def __init__(self, start: PlaceT, trees: Iterable[Any], context: Context) -> None:
+    def __init__(
+        self,
+        start: PlaceT,
+        trees: Iterable[Any],
+        context: Context,
+    ) -> None:
         self._stack = [(start, 0)]
         self._depth = 0
         self._unchecked = list(trees)

@@ -293,7 +293,10 @@ Detail: TypeAlias = ArrayDifference | TextDifference | SetDifference
 
 
 def difference(
-    before: Any, after: Any, criteria: Criteria = DEFAULT_CRITERIA, places: int = FEW
+    before: Any,
+    after: Any,
+    criteria: Criteria = DEFAULT_CRITERIA,
+    places: int = FEW,
 ) -> Detail | None:
     """Return how two different values differ. Never raises.
 
@@ -334,7 +337,10 @@ def _of_sets(a: AbstractSet[Any], b: AbstractSet[Any]) -> SetDifference | None:
 
 
 def _of_arrays(
-    a: Any, b: Any, criteria: Criteria, places: int
+    a: Any,
+    b: Any,
+    criteria: Criteria,
+    places: int,
 ) -> ArrayDifference | None:
     form_a = form_of(a)
     form_b = form_of(b)
@@ -393,7 +399,11 @@ def _is_rounded(a: Any, b: Any) -> bool:
 
 
 def _of_texts(
-    a: Any, b: Any, what: str, *, quoted: bool = True
+    a: Any,
+    b: Any,
+    what: str,
+    *,
+    quoted: bool = True,
 ) -> TextDifference | None:
     """Return where two texts, or two of bytes, begin to differ."""
     pairs = enumerate(zip(a, b, strict=False))
@@ -586,7 +596,11 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         return lines_of_all(self, most, paint=hooks.painter(color, None))
 
     def show(
-        self, *, color: str = "auto", most: int | None = None, file: Any = None
+        self,
+        *,
+        color: str = "auto",
+        most: int | None = None,
+        file: Any = None,
     ) -> None:
         """Print the differences, in color on a terminal.
 
@@ -917,7 +931,12 @@ def changes_between(
     return list(comparing.walk(start))
 
 
-def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
+def differ(
+    a: Any,
+    b: Any,
+    context: Context,
+    values: Comparison,
+) -> bool:
     """Return whether two trees differ; stops at the first difference.
 
     Args:
@@ -975,7 +994,13 @@ class _Comparing:
         aligns: Whether lists are compared after equal items are matched.
     """
 
-    def __init__(self, context: Context, values: Comparison, *, aligns: bool) -> None:
+    def __init__(
+        self,
+        context: Context,
+        values: Comparison,
+        *,
+        aligns: bool,
+    ) -> None:
         self.context = context
         self.values = values
         self.aligns = aligns
@@ -1085,7 +1110,12 @@ class _Comparing:
             return self.mappings(a, b, rule)
         return self.sequences(pair, rule)
 
-    def mappings(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
+    def mappings(
+        self,
+        a: Any,
+        b: Any,
+        rule: Rule,
+    ) -> tuple[str, Rows]:
         """Compare two mappings: first the old keys in their order, then the new ones.
 
         Where the order of keys is structure, and those of both are in another order,
@@ -1136,7 +1166,10 @@ class _Comparing:
         return "", rows
 
     def aligned(
-        self, items: list[Any], other_items: list[Any], pair: _Pair
+        self,
+        items: list[Any],
+        other_items: list[Any],
+        pair: _Pair,
     ) -> Iterable[PairKey] | None:
         """Return the items of two lists that may differ, and their counterparts.
 
@@ -1185,7 +1218,12 @@ class _Comparing:
         pairs = aligned(numbers, other_numbers)
         return paired_items(sizes, *pairs, start, shared)
 
-    def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
+    def nodes(
+        self,
+        a: Any,
+        b: Any,
+        rule: Rule,
+    ) -> tuple[str, Rows]:
         """Compare two nodes with a fixed number of children."""
         children, aux = rule.flatten(a)
         other_children, other_aux = rule.flatten(b)

@@ -113,7 +113,12 @@ class _MergedNode(NodeEdits):
         self.length: int | None = None
         self.data_ids: Set[int] = frozenset()
 
-    def put(self, key: Any, below: Any, value: Any) -> None:
+    def put(
+        self,
+        key: Any,
+        below: Any,
+        value: Any,
+    ) -> None:
         """Add the edit that puts a value in place of another one.
 
         Args:

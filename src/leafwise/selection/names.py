@@ -207,6 +207,7 @@ def _siblings(
     leaf_types: Any = frozenset()
     if context.stop is None:
         leaf_types = context.view.leaf_types
+    names = _Names(sep)
     start: tuple[_NamedNode | None, Any, Any] = (None, None, tree)
     steps = Descent(start, [tree], context)
     for above, key, value in steps:
@@ -222,33 +223,48 @@ def _siblings(
                 path = ROOT if above is None else path_below(above.path, key)
                 raise _not_restorable(value, path)
         if rule is None or not children:
-            yield _Siblings(_names_below(above, [key], sep), [value], above, [key])
+            yield _Siblings(names.below(above, [key]), [value], above, [key])
             continue
         node = _NamedNode(above, key, value, rule, is_strict=is_strict)
         if nodes is not None:
             nodes.append(node)
         if leaf_types.issuperset(map(type, children)):  # in one go
-            yield _Siblings(_names_below(node, keys, sep), children, node, keys)
+            yield _Siblings(names.below(node, keys), children, node, keys)
             continue
         pairs = zip(keys, children, strict=True)
         steps.go_on([(node, child_key, child) for child_key, child in pairs])
 
 
-def _names_below(
-    above: _NamedNode | None,
-    keys: Sequence[Any],
-    sep: str,
-) -> list[str]:
-    """Return the names of children of a node."""
-    if above is None:
-        return [""]
-    prefix = above.name
-    if prefix is None:
-        prefix = above.full_name(sep)
-    names = [prefix + step_text(key, sep) for key in keys]
-    if not prefix:
-        names = [name.removeprefix(sep) for name in names]
-    return names
+class _Names:
+    """Makes the names of children of nodes.
+
+    Nodes of one kind share the tuple of their keys, whose texts are kept.
+    """
+
+    def __init__(self, sep: str) -> None:
+        self._sep = sep
+        self._texts: dict[int, tuple[Any, list[str]]] = {}  # by id of the keys
+
+    def below(self, above: _NamedNode | None, keys: Sequence[Any]) -> list[str]:
+        """Return the names of children of a node."""
+        if above is None:
+            return [""]
+        sep = self._sep
+        known_keys, texts = self._texts.get(id(keys), (None, []))
+        if known_keys is not keys:
+            texts = [step_text(key, sep) for key in keys]
+            if len(self._texts) >= _MOST_KEYS:
+                self._texts.clear()
+            self._texts[id(keys)] = (keys, texts)
+        prefix = above.name
+        if prefix is None:
+            prefix = above.full_name(sep)
+        if not prefix:
+            return [text.removeprefix(sep) for text in texts]
+        return [prefix + text for text in texts]
+
+
+_MOST_KEYS: Final = 1024
 
 
 def _is_object(rule: Rule, keys: Sequence[Any]) -> bool:
@@ -547,23 +563,34 @@ class _GrowingTree:
 
     def _place(self, name: str) -> tuple[_Branch, Any]:
         """Return the branch and the key that a name leads to."""
-        above, key = _split_name(name, self._sep)
-        if key is not None:
-            branch = self._branches.get(above)
-            if branch is not None:
-                return branch, key
-            try:
-                steps = parse(above, self._sep)
-            except PathError:  # the last separator was inside of quotes
-                pass
-            else:
-                branch = self._branch_at(name, steps)
-                self._branches[above] = branch
-                return branch, key
-        steps = parse(name, self._sep)
-        if not steps:
+        if not name:
             return self._holder, ""
+        above, key = _split_name(name, self._sep)
+        try:
+            if key is not None:
+                return self._branch(name, above), key
+        except PathError:  # the message is to be about the whole name
+            pass
+        steps = parse(name, self._sep)
         return self._branch_at(name, steps[:-1]), self._entry(name, steps[-1])
+
+    def _branch(self, name: str, above: str) -> _Branch:
+        """Return the branch with the name `above`, on the way to a name."""
+        new_names: list[tuple[str, Any]] = []
+        branch = self._branches.get(above)
+        while branch is None:
+            shorter, key = _split_name(above, self._sep)
+            if key is None:
+                branch = self._branch_at(name, parse(above, self._sep))
+                self._branches[above] = branch
+            else:
+                new_names.append((above, key))
+                above = shorter
+                branch = self._branches.get(above)
+        for new_name, key in reversed(new_names):
+            branch = self._child(name, branch, key)
+            self._branches[new_name] = branch
+        return branch
 
     def _branch_at(
         self,

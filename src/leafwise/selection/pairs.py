@@ -105,7 +105,12 @@ def mark_places(
     return roots
 
 
-def marks_below(marks: MarksPair, key: Any, before: Any, after: Any) -> MarksPair:
+def marks_below(
+    marks: MarksPair,
+    key: Any,
+    before: Any,
+    after: Any,
+) -> MarksPair:
     """Return the marks of a child.
 
     Args:

@@ -294,7 +294,11 @@ class Cut:
     def _read_leaves(self, branches: list[Any]) -> None:
         """Read leaves that stand beside each other, given from left to right."""
         first = len(self.flags)
-        self.flags += [False] * len(branches)
+        count = len(branches)
+        if branches.count(_INSIDE) == count or branches.count(_OUTSIDE) == count:
+            self.flags += [branches[0] is _INSIDE] * count
+            return
+        self.flags += [False] * count
         branches.reverse()
         if _INSIDE in branches or _OUTSIDE in branches:
             for number, branch in enumerate(branches, first):
@@ -307,8 +311,8 @@ class Cut:
                 self.flags[first + offset] = True
                 self.positions[branch] = len(self.leaf_sources) + offset
                 self._targets += 1
-        self.steps += [None] * len(branches)
-        self.leaf_sources += range(first, first + len(branches))
+        self.steps += [None] * count
+        self.leaf_sources += range(first, first + count)
 
 
 _MOST_KEYS: Final = 1024

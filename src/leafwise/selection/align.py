@@ -71,12 +71,15 @@ class Numbering:
 
     def shared(self, a: Any, b: Any) -> int:
         """Return how many children two nodes share: equal ones under equal keys."""
-        parts = []
-        for node in (a, b):
-            rule = self.context.rule_of(node)
-            table = {} if rule is None else children_of(node, rule)
-            parts.append(set(zip(table, map(self.of, table.values()), strict=True)))
-        return len(parts[0] & parts[1])
+        return len(self._children(a) & self._children(b))
+
+    def _children(self, node: Any) -> set[tuple[Any, int]]:
+        """Return the keys of a node's children, each with the number of the child."""
+        rule = self.context.rule_of(node)
+        if rule is None:
+            return set()
+        children = children_of(node, rule)
+        return {(key, self.of(child)) for key, child in children.items()}
 
     def _number(self, key: Hashable) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
@@ -93,14 +96,16 @@ class Numbering:
             flat_part = self.context.also_stopping(self._ends(part)).flatten(part)
             flat_parts.append(flat_part)
             parts += [leaf for leaf in flat_part[0] if self._is_part(leaf)]
-        for part, (leaves, treedef) in zip(parts[::-1], flat_parts[::-1], strict=True):
-            keys = [
-                ("part", self._large[id(leaf)][1])
-                if id(leaf) in self._large
-                else self._key(leaf)
-                for leaf in leaves
-            ]
-            self._large[id(part)] = part, self._number((treedef, *keys))
+        rows = list(zip(parts, flat_parts, strict=True))
+        for part, (leaves, treedef) in reversed(rows):
+            keys: list[Hashable] = []
+            for leaf in leaves:
+                if id(leaf) in self._large:
+                    keys.append(("part", self._large[id(leaf)][1]))
+                else:
+                    keys.append(self._key(leaf))
+            number = self._number((treedef, *keys))
+            self._large[id(part)] = (part, number)
 
     def _ends(self, part: Any) -> Callable[[Any], bool]:
         """Return a function that says whether a value in a part is a part of its own.
@@ -223,9 +228,12 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
     places: defaultdict[int, list[int]] = defaultdict(list)
     for j in range(len(theirs) - 1, -1, -1):
         places[theirs[j]].append(j)
-    numbers = enumerate(zip(mine, theirs, strict=False))
-    in_order = [(n, n) for n, (x, y) in numbers if x == y]
-    if sum(len(places.get(number, ())) for number in mine) <= _MOST_PAIRS:
+    in_order: Pairs = []
+    for n, (number, other_number) in enumerate(zip(mine, theirs, strict=False)):
+        if number == other_number:
+            in_order.append((n, n))
+    pair_count = sum(len(places.get(number, ())) for number in mine)
+    if pair_count <= _MOST_PAIRS:
         in_order = max(in_order, _longest_common(mine, places), key=len)
     my_positions = {i for i, _ in in_order}
     their_positions = {j for _, j in in_order}
@@ -256,7 +264,8 @@ def _longest_common(mine: Sequence[int], places: Mapping[int, Sequence[int]]) ->
             if k == len(ends) or ends[k] != j:
                 ends[k : k + 1] = [j]
                 tips[k : k + 1] = [len(steps)]
-                steps.append((i, j, tips[k - 1] if k else -1))
+                before = tips[k - 1] if k else -1
+                steps.append((i, j, before))
     pairs = []
     tip = tips[-1] if tips else -1
     while tip >= 0:
@@ -291,7 +300,9 @@ def paired_items(
     for stop, other_stop in [*in_order, sizes]:
         removed = [n for n in range(i, stop) if n not in targets]
         added = [n for n in range(j, other_stop) if n not in sources]
-        for before, after in [*_replaced(removed, added, shared), (stop, other_stop)]:
+        stops = _replaced(removed, added, shared)
+        stops.append((stop, other_stop))
+        for before, after in stops:
             for n in range(i, before):
                 if n in targets:
                     yield PairKey(n + start, targets[n] + start, has_moved=True)
@@ -326,8 +337,9 @@ def _replaced(
     pairs: Pairs = []
     first = 0
     for number, i in enumerate(removed):
-        choice = range(first, len(added) - len(removed) + number + 1)
-        best = max(choice, key=lambda position: shared(i, added[position]))
+        end = len(added) - len(removed) + number + 1
+        likeness = [shared(i, j) for j in added[first:end]]
+        best = first + likeness.index(max(likeness))
         pairs.append((i, added[best]))
         first = best + 1
     return pairs

@@ -82,6 +82,7 @@ from .pairs import (
     paths_of,
 )
 from .patterns import place_text
+from .select import Place as TreePlace
 from .select import few, fields_of, selector
 
 
@@ -406,8 +407,11 @@ def _of_texts(
     quoted: bool = True,
 ) -> TextDifference | None:
     """Return where two texts, or two of bytes, begin to differ."""
-    pairs = enumerate(zip(a, b, strict=False))
-    position = next((n for n, (x, y) in pairs if x != y), min(len(a), len(b)))
+    position = min(len(a), len(b))
+    for n, (x, y) in enumerate(zip(a, b, strict=False)):
+        if x != y:
+            position = n
+            break
     if position == len(a) == len(b):
         return None
     newline: Any = b"\n" if isinstance(a, bytes) else "\n"
@@ -703,7 +707,9 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         """
         records = []
         for change in self:
-            record: dict[str, Any] = {"kind": change.kind, "path": str(change.path)}
+            record: dict[str, Any] = {}
+            record["kind"] = change.kind
+            record["path"] = str(change.path)
             if change.kind == "moved":
                 record["index"] = change.index
             for name, value in (("before", change.before), ("after", change.after)):
@@ -814,6 +820,12 @@ def _json_of_arrays(detail: ArrayDifference) -> dict[str, Any]:
 def _item_of(element: Any) -> Any:
     """Return an element of an array as a value of Python."""
     return element.item() if hasattr(element, "item") else element
+
+
+def mismatch(path: KeyPath, expected: Any, value: Any) -> EditError:
+    """Return the error about a value that is not there, but another one."""
+    text = f"expected {short_repr(expected)} at {place_text(path)}"
+    return EditError(f"{text}, found {short_repr(value)}", path=path)
 
 
 # ------------------------------------------------------------------------- comparing
@@ -1159,8 +1171,10 @@ class _Comparing:
             y = other_items[j] if j >= 0 else MISSING
             if has_moved:
                 rows.append((key, x, y, "moved", j))
-            if i < 0 or j < 0:
-                rows.append((key, x, y, "added" if i < 0 else "removed", max(i, j)))
+            if i < 0:
+                rows.append((key, x, y, "added", j))
+            elif j < 0:
+                rows.append((key, x, y, "removed", i))
             elif not self.same_at_sight(x, y):
                 rows.append((key, x, y, "", None))
         return "", rows
@@ -1201,13 +1215,14 @@ class _Comparing:
             return self.same_by_position(pair.child(key_of(i, j), x, y))
 
         start = 0
-        end = 0
+        stop, other_stop = sizes
         while start < min(sizes) and same(start, start):
             start += 1
-        while end < min(sizes) - start and same(sizes[0] - end - 1, sizes[1] - end - 1):
-            end += 1
-        middle = items[start : sizes[0] - end]
-        other_middle = other_items[start : sizes[1] - end]
+        while start < min(stop, other_stop) and same(stop - 1, other_stop - 1):
+            stop -= 1
+            other_stop -= 1
+        middle = items[start:stop]
+        other_middle = other_items[start:other_stop]
         numbers = [self.numbering.of(item) for item in middle]
         other_numbers = [self.numbering.of(item) for item in other_middle]
 
@@ -1231,7 +1246,10 @@ class _Comparing:
         if keys != rule.keys(other_aux, len(other_children)):
             return ("type" if isinstance(a, tuple) else "aux"), ()
         pairs = zip(keys, children, other_children, strict=True)
-        rows = [(*row, "", None) for row in pairs if not self.same_at_sight(*row[1:])]
+        rows: list[Any] = []
+        for key, x, y in pairs:
+            if not self.same_at_sight(x, y):
+                rows.append((key, x, y, "", None))
         if rule.same(aux, other_aux):
             return "", rows
         names = rule.attributes.static_names(a)
@@ -1272,7 +1290,9 @@ def _is_order_same(
 
 def _counts_order(keys: tuple[Any, ...], rule: Rule) -> bool:
     """Return whether other keys come first if the keys are inserted backwards."""
-    return not exact.same(rule.order(keys), rule.order(keys[::-1]))
+    order = rule.order(keys)
+    other_order = rule.order(keys[::-1])
+    return not exact.same(order, other_order)
 
 
 Rows: TypeAlias = Sequence[tuple[Any, Any, Any, str, int | None]]
@@ -1388,9 +1408,10 @@ def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:
     for place, old, new in rows:
         if place:
             lines.append(f"{_INDENT}{paint(place, 'path')}: {_arrow(old, new, paint)}")
-    for side, sign in ((1, "-"), (2, "+")):
-        texts = [row[side] for row in rows if not row[0] and row[side] is not None]
-        lines += [f"{_INDENT}{paint(f'{sign} {line}', sign)}" for line in texts]
+    texts = [(old, new) for place, old, new in rows if not place]
+    for side, sign in ((0, "-"), (1, "+")):
+        sides = [pair[side] for pair in texts if pair[side] is not None]
+        lines += [f"{_INDENT}{paint(f'{sign} {line}', sign)}" for line in sides]
     if text.more:
         lines.append(f"{_INDENT}{paint(f'and {text.more} more', 'dim')}")
     return lines
@@ -1596,9 +1617,11 @@ def operations(changes: Iterable[Change], view: View) -> list[dict[str, Any]]:
             word = {"added": "add", "removed": "remove"}.get(change.kind, "replace")
             steps.append(((0,), word, path, change.after))
             continue
-        order = (1, -len(path), lists.setdefault(path.parent, len(lists)))
+        list_number = lists.setdefault(path.parent, len(lists))
+        order = (1, -len(path), list_number)
         if change.kind != "added":
-            steps.append(((*order, 0, -path[-1].idx), "remove", path, MISSING))
+            removal_order = (*order, 0, -path[-1].idx)
+            steps.append((removal_order, "remove", path, MISSING))
         if change.kind != "removed":
             target = path_below(path.parent, SequenceKey(change.index))
             steps.append(((*order, 1, change.index), "add", target, change.after))
@@ -1640,20 +1663,15 @@ def _json_value(value: Any, path: KeyPath, view: View) -> Any:
     if cls in (str, bool, int, type(None)) or (cls is float and math.isfinite(value)):
         return value
     key_class, members = _members(value, view)
-    if cls is list:
-        return [
-            _json_value(item, path_below(path, SequenceKey(position)), view)
-            for position, item in enumerate(value)
-        ]
-    if cls is not dict and key_class is not GetAttrKey:
+    if cls is not list and cls is not dict and key_class is not GetAttrKey:
         text = f"JSON cannot hold {short_repr(value)} ({cls.__name__}) at"
         raise EditError(f"{text} {place_text(path)}", path=path)
     table = {}
-    for name, item in members.items():
-        place = path_below(path, key_class(name))
+    for entry, item in enumerate(value) if cls is list else members.items():
+        place = path_below(path, key_class(entry))
         _pointer(place)  # refuses a key that is no string
-        table[name] = _json_value(item, place, view)
-    return table
+        table[entry] = _json_value(item, place, view)
+    return list(table.values()) if cls is list else table
 
 
 def _members(node: Any, view: View) -> tuple[Any, Any]:
@@ -1666,11 +1684,10 @@ def _members(node: Any, view: View) -> tuple[Any, Any]:
     if rule is None:
         return None, {}
     key_class = item_key(node, rule)
+    if key_class is SequenceKey or isinstance(node, Mapping):
+        return key_class, node
     if key_class is DictKey:
-        items = node if isinstance(node, Mapping) else entries_of(node, rule)
-        return DictKey, items
-    if key_class is SequenceKey:
-        return SequenceKey, node
+        return DictKey, entries_of(node, rule)
     fields = {key.name: value for key, value in fields_of(node, rule).items()}
     return (GetAttrKey if fields else None), fields
 
@@ -1693,40 +1710,28 @@ def patched(tree: Any, patch: Any, context: Context) -> Any:
         text = short_repr(operations)
         raise EditError(f"a JSON Patch is a list of operations, got {text}")
     patching = _Patching(tree, context)
-    errors: list[EditError] = []
-    lines: list[str] = []
+    errors: dict[int, EditError] = {}
     for number, operation in enumerate(operations):
         try:
             patching.apply(operation)
         except EditError as error:
-            errors.append(error)
-            lines.append(f"operation {number}: {error}")
-    if len(errors) > 1:
-        count = f"{len(errors)} of {len(operations)} operations cannot be made"
-        lines.insert(0, count)
+            errors[number] = error
     if errors:
-        raise EditError("\n  ".join(lines), path=errors[0].path)
+        lines = [f"operation {number}: {error}" for number, error in errors.items()]
+        if len(errors) > 1:
+            count = f"{len(errors)} of {len(operations)} operations cannot be made"
+            lines.insert(0, count)
+        first_error, *_ = errors.values()
+        raise EditError("\n  ".join(lines), path=first_error.path)
     patching.record.validate()
     return patching.tree
 
 
-class _Target(NamedTuple):
-    """Where a JSON Pointer leads.
+_Target: TypeAlias = tuple[list[Any], TreePlace]
+"""Where a JSON Pointer leads: the nodes above, from the root on, and the place.
 
-    Attributes:
-        link: The place.
-        value: What is there, MISSING where something can be added.
-        above: The place of the node above it, None for the root.
-    """
-
-    link: Link
-    value: Any
-    above: _Target | None = None
-
-    @property
-    def path(self) -> KeyPath:
-        """The path."""
-        return self.link.path()
+The value there is MISSING if something can be added.
+"""
 
 
 class _Patching:
@@ -1742,8 +1747,7 @@ class _Patching:
         self.record = Edited()
         self._context = context
         self._converter = Converter(context.view)
-        # by id, the dicts and lists that were copied: they are edited in place
-        self._copies: dict[int, Any] = {}
+        self._copies: dict[int, Any] = {}  # see `edit_at`
 
     def apply(self, operation: Any) -> None:
         """Apply one operation.
@@ -1760,70 +1764,62 @@ class _Patching:
             raise EditError(f"unknown operation {short_repr(word)}")
         if word in ("add", "replace", "test") and value is MISSING:
             raise EditError("it has no 'value'")
-        if word == "add":
-            self.add(pointer, value)
-            return
         start = operation.get("from") if word in ("copy", "move") else pointer
-        source = self.find(start)
-        if source.value is MISSING:
-            raise self.missing(source)
-        if word == "copy":
-            self.add(pointer, copy.deepcopy(source.value))
+        target = self.find(start)
+        nodes, place = target
+        if word == "add":
+            self.add(target, value)
+        elif place.value is MISSING:
+            raise self.missing(target)
+        elif word == "copy":
+            self.add(self.find(pointer), copy.deepcopy(place.value))
         elif word == "replace":
-            self.edit(source, Set(self.typed(source, value)))
+            self.edit(target, Set(self.typed(place, value)))
         elif word == "test":
-            if differ(
-                source.value, self.typed(source, value), self._context, Comparison()
-            ):
-                raise mismatch(source.path, value, source.value)
-        elif source.above is None:
-            raise EditError("the root cannot be removed", path=source.path)
+            expected = self.typed(place, value)
+            if differ(place.value, expected, self._context, Comparison()):
+                raise mismatch(place.path, value, place.value)
+        elif not nodes:
+            raise EditError("the root cannot be removed", path=ROOT)
         elif word == "move" and str(pointer).startswith(f"{start}/"):
             raise EditError(f"{start!r} cannot be moved into itself")
         else:
-            is_item = type(source.link.key) is SequenceKey
-            self.edit(source, Move(None) if is_item else Delete())
+            is_item = type(place.link.key) is SequenceKey
+            self.edit(target, Move(None) if is_item else Delete())
             if word == "move":
-                self.add(pointer, source.value)
-
-    def add(self, pointer: Any, value: Any) -> None:
-        """Add a value, or set it where something has a name."""
-        target = self.find(pointer)
-        value = self.typed(target, value)
-        key = target.link.key
-        if type(key) is SequenceKey:
-            self.edit(target, Insert(value, key.idx))
-        elif target.value is not MISSING:
-            self.edit(target, Set(value))
-        elif type(key) is DictKey:
-            self.edit(target, Insert(value))
-        else:
-            try:
-                self.edit(target, Insert(value))
-            except EditError:
-                raise self.missing(target) from None
+                self.add(self.find(pointer), place.value)
 
     def edit(self, target: _Target, edit: Edit) -> None:
         """Make an edit, which copies the nodes above it, but each only once."""
-        nodes: list[Any] = []
-        above = target.above
-        while above is not None:
-            nodes.append(above.value)
-            above = above.above
-        nodes.reverse()
+        nodes, place = target
         view = self._context.view
-        self.tree = edit_at(target.link, nodes, edit, view, self.record, self._copies)
+        self.tree = edit_at(place.link, nodes, edit, view, self.record, self._copies)
 
-    def typed(self, target: _Target, value: Any) -> Any:
+    def add(self, target: _Target, value: Any) -> None:
+        """Add a value, or set it where something has a name."""
+        _, place = target
+        value = self.typed(place, value)
+        key = place.link.key
+        if type(key) is SequenceKey:
+            self.edit(target, Insert(value, key.idx))
+        elif place.value is not MISSING:
+            self.edit(target, Set(value))
+        else:
+            try:
+                self.edit(target, Insert(value))
+            except EditError as error:
+                raise error if type(key) is DictKey else self.missing(target) from None
+
+    def typed(self, place: TreePlace, value: Any) -> Any:
         """Return a value of JSON as the declared type, or the class there, asks."""
-        declared = self._converter.declared_at(self.tree, target.path)
-        cls = type(target.value)
+        declared = self._converter.declared_at(self.tree, place.path)
+        cls = type(place.value)
         is_record = isinstance(value, dict) and self._converter.is_record(cls)
         if declared.type is MISSING and is_record:
             declared = Declared(cls)
-        if hasattr(target.value, "dtype"):
+        if hasattr(place.value, "dtype"):
             declared = declared._replace(converts=True)  # arrays take what they like
-        return self._converter.convert_at(target, value, text_of(value), declared)
+        return self._converter.convert_at(place, value, text_of(value), declared)
 
     def find(self, pointer: Any) -> _Target:
         """Return where a JSON Pointer leads.
@@ -1833,72 +1829,66 @@ class _Patching:
         """
         if type(pointer) is not str or not re.fullmatch("(/([^~/]|~[01])*)*", pointer):
             raise EditError(f"not a JSON Pointer: {short_repr(pointer)}")
-        target = _Target(Link(), self.tree)
+        nodes: list[Any] = []
+        place = TreePlace(Link(), self.tree)
         for part in pointer.split("/")[1:]:
-            token = part.replace("~1", "/").replace("~0", "~")
-            target = self.child(target, token)
-        return target
+            if place.value is MISSING:
+                raise self.missing((nodes, place))
+            nodes.append(place.value)
+            place = self.child(place, part.replace("~1", "/").replace("~0", "~"))
+        return nodes, place
 
-    def child(self, target: _Target, token: str) -> _Target:
-        """Return what a part of a pointer leads to.
+    def child(self, place: TreePlace, token: str) -> TreePlace:
+        """Return the place below that a part of a pointer leads to.
 
         Raises:
             EditError: There can be nothing.
         """
-        if target.value is MISSING:
-            raise self.missing(target)
-        key_class, members = _members(target.value, self._context.view)
-        if key_class is None:
-            raise _no_members(target, token)
+        node = place.value
+        key_class, members = _members(node, self._context.view)
+        entry: Any = token
+        entries = members
         if key_class is SequenceKey:
-            position = _position(target, len(members), token)
-            value = members[position] if position < len(members) else MISSING
-            return _Target(Link(target.link, SequenceKey(position)), value, target)
-        value = members.get(token, MISSING)
-        return _Target(Link(target.link, key_class(token)), value, target)
+            entry = _position(token, len(members), place.path)
+            entries = range(len(members))
+        elif key_class is None:
+            cls = type(node)
+            leaf = f"{short_repr(node)} ({cls.__name__}), which has no members"
+            text = f"{short_repr(token)} goes into {leaf}, at {place_text(place.path)}"
+            hint = how_to_register(cls)
+            raise EditError(text + (hint and f"; {hint}"), path=place.path)
+        value = members[entry] if entry in entries else MISSING
+        return TreePlace(Link(place.link, key_class(entry)), value)
 
     def missing(self, target: _Target) -> EditError:
         """Return the error for a place where nothing is, with the keys that exist."""
-        path = target.path
-        above: Any = target.above
-        key_class, members = _members(above.value, self._context.view)
-        has = "is empty"
-        if len(members) and key_class is SequenceKey:
-            has = f"has {counted(len(members), 'item')}"
-        elif members:
+        nodes, place = target
+        path = place.path
+        _, members = _members(nodes[-1], self._context.view)
+        has = f"has {counted(len(members), 'item')}"
+        if not members:
+            has = "is empty"
+        elif type(path[-1]) is not SequenceKey:
             names = [safe_str(name) for name in members]
             has = f"has {few(nearest_names(safe_str(path[-1].entry), names))}"
-        where = f"the {type(above.value).__name__} at {place_text(path.parent)}"
+        where = f"the {type(nodes[-1]).__name__} at {place_text(path.parent)}"
         return EditError(f"no value at {place_text(path)}; {where} {has}", path=path)
 
 
-def _position(target: _Target, size: int, token: str) -> int:
+def _position(token: str, size: int, path: KeyPath) -> int:
     """Return the position that a part of a pointer stands for in a list.
 
     Raises:
         EditError: There can be no such position.
     """
-    where = place_text(target.path)
-    if token != "-" and not re.fullmatch("0|[1-9][0-9]*", token):
-        raise EditError(f"{token!r} is not a position, at {where}", path=target.path)
-    position = size if token == "-" else int(token)
+    position = size if token == "-" else -1
+    if re.fullmatch("0|[1-9][0-9]*", token):
+        position = int(token)
+    where = place_text(path)
+    if position < 0:
+        raise EditError(f"{token!r} is not a position, at {where}", path=path)
     if position > size:
         text = f"position {token} is beyond the end of the list at {where}"
         text += f", which has {counted(size, 'item')}"
-        raise EditError(text, path=target.path)
+        raise EditError(text, path=path)
     return position
-
-
-def _no_members(target: _Target, token: str) -> EditError:
-    """Return the error for a pointer that goes on below a leaf."""
-    node = target.value
-    text = f"{short_repr(token)} goes into {short_repr(node)} ({type(node).__name__}),"
-    text += f" which has no members, at {place_text(target.path)}"
-    hint = how_to_register(type(node))
-    return EditError(text + (hint and f"; {hint}"), path=target.path)
-
-
-def mismatch(path: KeyPath, expected: Any, value: Any) -> EditError:
-    """Return the error about a value that is not there, but another one."""
-    text = f"expected {short_repr(expected)} at {place_text(path)}"
-    return EditError(f"{text}, found {short_repr(value)}", path=path)

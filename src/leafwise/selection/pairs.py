@@ -28,12 +28,17 @@ class PairKey(NamedTuple):
 
     def on(self, side: int) -> SequenceKey:
         """Return the key in one of the lists, where it is missing in the other."""
-        return SequenceKey(self[side] if self[side] >= 0 else self[1 - side])
+        position = self[side]
+        if position < 0:
+            position = self[1 - side]
+        return SequenceKey(position)
 
 
 def key_of(before: int, after: int) -> Any:
     """Return the key of an item in two lists, a `PairKey` if its positions differ."""
-    return SequenceKey(before) if before == after else PairKey(before, after)
+    if before == after:
+        return SequenceKey(before)
+    return PairKey(before, after)
 
 
 def key_on(side: int, key: Any) -> Any:
@@ -51,9 +56,9 @@ def paths_of(link: Link, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
     path = link.path(root)
     if PairKey not in map(type, path):
         return path, path
-    return KeyPath(key_on(0, key) for key in path), KeyPath(
-        key_on(1, key) for key in path
-    )
+    keys = [key_on(0, key) for key in path]
+    other_keys = [key_on(1, key) for key in path]
+    return KeyPath(keys), KeyPath(other_keys)
 
 
 # ------------------------------------------------------------------------------- marks
@@ -125,9 +130,15 @@ def marks_below(
         first = marks[0].below.get(key_on(0, key))
     if marks[1] is not None and after is not MISSING:
         second = marks[1].below.get(key_on(1, key))
-    return None if first is None and second is None else (first, second)
+    if first is None and second is None:
+        return None
+    return first, second
 
 
 def marked_values(marks: MarksPair) -> list[Any]:
     """Return what is said of a place, first in the one tree and then in the other."""
-    return [value for one in marks or () if one is not None for value in one.values]
+    values: list[Any] = []
+    for one in marks or ():
+        if one is not None:
+            values += one.values
+    return values

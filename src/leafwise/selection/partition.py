@@ -86,14 +86,15 @@ def tree_partition(
     Modelled on `equinox.partition`, for any number of parts.
     """
     context = context_of(is_leaf, namespace=namespace)
-    rest, treedef, flags = flags_of(tree, selectors, context, missing_ok)
+    leaves, treedef, flags = flags_of(tree, selectors, context, missing_ok)
     parts: list[TreeT] = []
     for picked in flags:
-        pairs = list(zip(rest, picked, strict=True))
+        pairs = zip(leaves, picked, strict=True)
         part = [leaf if is_picked else MISSING for leaf, is_picked in pairs]
-        rest = [MISSING if is_picked else leaf for leaf, is_picked in pairs]
+        pairs = zip(leaves, picked, strict=True)
+        leaves = [MISSING if is_picked else leaf for leaf, is_picked in pairs]
         parts.append(treedef.unflatten(part))
-    parts.append(treedef.unflatten(rest))
+    parts.append(treedef.unflatten(leaves))
     return tuple(parts)
 
 

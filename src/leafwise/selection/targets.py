@@ -273,25 +273,25 @@ def replace_all(
         [(targets, values)] = pairs
         return replace_targets(tree, targets, values, context)
     all_values: list[Any] = []
-    treedefs = {id(targets.treedef): targets.treedef for targets, _ in pairs}
     for _, values in pairs:
         all_values += values
-    if len(treedefs) == 1 and all_values:
-        [treedef] = treedefs.values()
-        if treedef is not None:
-            key = ("all of", *[targets.key for targets, _ in pairs])
-            prefix = kept_prefix(treedef, key, lambda: _joined_paths(pairs))
-            if prefix.allows_edits:
-                leaves = pairs[0][0].leaves
-                return prefix.replace(tree, leaves, treedef, all_values)
+    all_targets = [targets for targets, _ in pairs]
+    treedef = all_targets[0].treedef if all_values else None
+    if treedef is not None and all(one.treedef is treedef for one in all_targets):
+        key = ("all of", *[targets.key for targets in all_targets])
+        prefix = kept_prefix(treedef, key, lambda: _joined_paths(all_targets))
+        if prefix.allows_edits:
+            leaves = all_targets[0].leaves
+            return prefix.replace(tree, leaves, treedef, all_values)
     links: list[Link | KeyPath] = []
-    for targets, _ in pairs:
+    for targets in all_targets:
         links += targets.links()
-    return edited(tree, zip(links, map(Set, all_values), strict=True), context)
+    edits = zip(links, map(Set, all_values), strict=True)
+    return edited(tree, edits, context)
 
 
-def _joined_paths(pairs: Iterable[tuple[Targets, Any]]) -> list[KeyPath]:
+def _joined_paths(all_targets: Iterable[Targets]) -> list[KeyPath]:
     paths: list[KeyPath] = []
-    for targets, _ in pairs:
+    for targets in all_targets:
         paths += targets.paths()
     return paths

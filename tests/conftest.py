@@ -1,9 +1,11 @@
 """Settings that all tests share."""
 
+import enum
 import gc
 import importlib.util
 import os
 import re
+import reprlib
 import sys
 import sysconfig
 from collections import Counter
@@ -66,6 +68,9 @@ settings.load_profile("same")
 
 SWEEP_STEP = 7
 
+CASE_TEXT = reprlib.Repr()  # it sorts sets and cuts what is long
+CASE_TEXT.maxother = 200  # or an address would be cut, and stay
+
 
 def pytest_collection_modifyitems(config, items):
     """Keep one in seven cases of each test with the mark `sweep`.
@@ -89,6 +94,19 @@ def pytest_collection_modifyitems(config, items):
         counts[test] += 1
     config.hook.pytest_deselected(items=deselected)
     items[:] = selected
+
+
+def pytest_make_parametrize_id(val):
+    """Name the case of a container or an object by its text; pytest would number it."""
+    if isinstance(val, str | bytes | int | float | complex | None | type):
+        return None
+    if callable(val) or isinstance(val, enum.Enum):
+        return None
+    try:
+        text = CASE_TEXT.repr(val)
+    except ValueError:  # an int with too many digits
+        return None
+    return re.sub(r" at 0x[0-9a-f]+", "", text)
 
 
 def pytest_collection_finish():

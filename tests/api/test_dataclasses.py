@@ -75,25 +75,30 @@ def test_fields_without_init_and_init_vars():
 @pytest.mark.parametrize(
     ("field", "text"),
     [
-        (
+        pytest.param(
             lambda: lw.static(metadata={"static": False}),
             "kind=Kind.STATIC, metadata={'static': False}",
+            id="static, not static",
         ),
-        (
+        pytest.param(
             lambda: lw.data(metadata={"pytree_node": False}),
             "kind=Kind.DATA, metadata={'pytree_node': False}",
+            id="data, no node",
         ),
-        (
+        pytest.param(
             lambda: lw.field(metadata={"pytree_node": True, "static": True}),
             "metadata that disagrees: {'pytree_node': True, 'static': True}",
+            id="a node, and static",
         ),
-        (
+        pytest.param(
             lambda: nn.parameter(metadata={"kind": nn.Kind.STATE}),
             "kind=Kind.PARAMETER, metadata={'kind': <Kind.STATE: 'state'>}",
+            id="two kinds",
         ),
-        (
+        pytest.param(
             lambda: lw.field(metadata={"kind": "unit"}),
             "metadata 'kind' is the kind of the field, a Kind, got 'unit'",
+            id="not a kind",
         ),
     ],
 )
@@ -168,7 +173,8 @@ def test_other_classes_need_lists():
 
     class Plain:
         def __init__(self, x, name):
-            self.x, self.name = x, name
+            self.x = x
+            self.name = name
 
     with pytest.raises(RegistryError, match="is not a dataclass; make it one, or give"):
         lw.register_dataclass(Plain)

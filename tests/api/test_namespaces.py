@@ -75,13 +75,14 @@ AS_THEY_ARE.add("unflatten")
 def test_every_operation_on_trees_is_there():
     """Also those that take no namespace, since their treedefs know it."""
     operations = {name for name in FOUND if name.startswith("tree_")}
-    operations |= {*lw.tree.__all__}
-    assert operations - {*NAMES} == AS_THEY_ARE
-    assert operations <= {*dir(SPACE)}
+    operations |= set(lw.tree.__all__)
+    assert operations - set(NAMES) == AS_THEY_ARE
+    assert operations <= set(dir(SPACE))
     _, treedef = SPACE.tree_flatten(TREE)
     assert SPACE.tree_unflatten is lw.tree_unflatten
     assert SPACE.tree_unflatten(treedef, [3, 4])[0].x == 3
-    outer, inner = SPACE.tree_structure(Cell(0)), SPACE.tree_structure([0, 0])
+    outer = SPACE.tree_structure(Cell(0))
+    inner = SPACE.tree_structure([0, 0])
     turned = SPACE.tree_transpose(outer, inner, Cell([1, 2]))
     assert [cell.x for cell in turned] == [1, 2]
 
@@ -112,7 +113,9 @@ def test_a_namespace_can_have_leaves_of_its_own():
             cls, lambda box: ((box.x,), None), lambda aux, kids: Box(*kids)
         )
     ns = lw.namespace("leaves of its own", leaves=(deque, More))
-    items, box, more = deque([1]), Box(2), More(3)
+    items = deque([1])
+    box = Box(2)
+    more = More(3)
     for options in ({}, {"none_is_leaf": True}, {"is_leaf": lambda x: False}):
         for _ in range(6):  # the engine takes over
             assert ns.tree_leaves([items, box, more], **options) == [items, 2, more]

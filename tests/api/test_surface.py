@@ -19,22 +19,22 @@ from leafwise._names import SUBMODULE_NAMES
 
 def test_all_names_are_listed():
     """`__all__` names exactly what the module re-exports."""
-    assert len({*lw.__all__}) == len(lw.__all__)
+    assert len(set(lw.__all__)) == len(lw.__all__)
     public = {
         name
         for name in dir(lw)
         if not name.startswith("_") and not inspect.ismodule(getattr(lw, name))
     }
     helpers = {"annotations", "import_module", "later", "Final", "TYPE_CHECKING"}
-    assert public - helpers == {*lw.__all__}
+    assert public - helpers == set(lw.__all__)
 
 
 def test_a_star_import_hides_no_builtin():
     """Of the package; its rooms are imported by their names."""
     names = {}
     exec("from leafwise import *", names)
-    assert not {*lw.__all__} - {*names}
-    assert not {*lw.__all__} & {*vars(builtins)}
+    assert not set(lw.__all__) - set(names)
+    assert not set(lw.__all__) & set(vars(builtins))
 
 
 ROOMS = [lw, lw.files, lw.nn, lw.selection, lw.testing]
@@ -53,7 +53,7 @@ def test_type_checkers_see_what_is_loaded_later(module):
         for node in tree.body
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     )
-    seen = {
+    checked_names = {
         alias.asname or alias.name: (
             "." * (node.level - 1) + (node.module or ""),
             alias.name,
@@ -61,14 +61,14 @@ def test_type_checkers_see_what_is_loaded_later(module):
         for node in block.body
         for alias in node.names
     }
-    rooms = {name for name, (home, _) in seen.items() if not home}
-    assert {*seen} - rooms == {*module._HOMES}
-    assert {*seen} | {*module.__all__} <= {*dir(module)}
-    for name, (home, original) in seen.items():
-        found = getattr(module, name)
+    rooms = {name for name, (home, _) in checked_names.items() if not home}
+    assert set(checked_names) - rooms == set(module._HOMES)
+    assert set(checked_names) | set(module.__all__) <= set(dir(module))
+    for name, (home, original) in checked_names.items():
+        value = getattr(module, name)
         if name not in rooms:
             package = module.__spec__.parent
-            assert found is getattr(import_module(f".{home}", package), original)
+            assert value is getattr(import_module(f".{home}", package), original)
         assert name in module.__all__ or name in rooms
     with pytest.raises(AttributeError, match="has no attribute 'nothing_of_the_kind'"):
         module.nothing_of_the_kind  # noqa: B018
@@ -80,7 +80,7 @@ def test_what_two_rooms_have_is_one_thing():
         for name in room.__all__:
             assert getattr(room, name) is getattr(lw, name, getattr(room, name))
             assert not (Path(room.__file__).parent / f"{name}.py").exists()
-    shared = {*lw.__all__} & {*lw.nn.__all__}
+    shared = set(lw.__all__) & set(lw.nn.__all__)
     assert shared == {
         "Pytree",
         "data",
@@ -99,7 +99,7 @@ def test_what_is_not_asked_for_is_not_loaded():
     )
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     later = {"nn.pytree", "selection.edit", "nn.transforms", "fields"}
-    assert {f"leafwise.{name}" for name in later} <= {*loaded}
+    assert {f"leafwise.{name}" for name in later} <= set(loaded)
 
 
 @pytest.mark.needs("processes")
@@ -110,7 +110,7 @@ def test_importing_needs_nothing_but_the_standard_library():
         "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
     )
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    foreign = {*loaded} - {*sys.stdlib_module_names}
+    foreign = set(loaded) - set(sys.stdlib_module_names)
     assert foreign <= {"leafwise", "typing_extensions"}
     assert "leafwise" in foreign
 
@@ -138,7 +138,7 @@ def test_an_import_brings_little_with_it():
     loaded = subprocess.check_output(
         [sys.executable, "-c", code], text=True, env=plain
     ).split()
-    assert not HEAVY & {*loaded}
+    assert not HEAVY & set(loaded)
 
 
 def test_modules_have_docstrings():
@@ -198,7 +198,7 @@ def test_a_name_of_another_library_is_found(name, instead):
 def test_the_table_of_names_is_that_of_the_submodule(submodule):
     """`leafwise._names` has the names of each `__all__`, so that errors import none."""
     names = import_module(f"leafwise.{submodule}").__all__
-    assert [*SUBMODULE_NAMES[submodule]] == sorted(names)
+    assert list(SUBMODULE_NAMES[submodule]) == sorted(names)
 
 
 @pytest.mark.needs("processes")
@@ -220,9 +220,9 @@ def test_a_missing_name_imports_nothing():
 
 def test_dir_has_public_names_only():
     """And names with two underscores, which each module has."""
-    shown = {name for name in dir(lw) if not name.startswith("__")}
+    names = {name for name in dir(lw) if not name.startswith("__")}
     rooms = {"compat", "errors", "integrations", "nn", "registry", "selection"}
-    assert shown == {*lw.__all__} | rooms | {
+    assert names == set(lw.__all__) | rooms | {
         "configs",
         "dataclasses",
         "fields",

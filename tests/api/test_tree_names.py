@@ -22,7 +22,7 @@ def test_the_list_of_short_names_is_whole():
         for name in dir(lw.tree)
         if inspect.isfunction(getattr(lw.tree, name)) and not name.startswith("_")
     }
-    assert functions == {*lw.tree.__all__}
+    assert functions == set(lw.tree.__all__)
     names = {name for name in lw.__all__ if name.startswith("tree_")}
     missing = {name.removeprefix("tree_") for name in names} - functions
     assert missing == set(), "add these short names to tree.py"

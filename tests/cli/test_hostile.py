@@ -43,15 +43,15 @@ def test_depth(name):
     Path(name).write_text(HOSTILE[name])
     commands = COMMANDS if name == "tables.toml" else COMMANDS[::4]
     for command in commands:
-        shown = output_of(command.format(name, name))
+        output = output_of(command.format(name, name))
         if name != "tables.toml":
-            assert shown == (
+            assert output == (
                 f"leafwise: {name}: nested too deeply for its reader\n[exit status 2]"
             )
-        elif command.startswith("set") and "[exit status 2]" in shown:
-            assert shown.endswith("nested too deeply for its writer\n[exit status 2]")
+        elif command.startswith("set") and "[exit status 2]" in output:
+            assert output.endswith("nested too deeply for its writer\n[exit status 2]")
         else:
-            assert "[exit status 2]" not in shown
+            assert "[exit status 2]" not in output
 
 
 def test_anchors_that_multiply():
@@ -88,10 +88,10 @@ def test_names_that_flat_prints_are_selectors():
 def test_keys_of_any_character(table):
     """Each leaf is one line, of what a terminal can show, and its path leads to it."""
     Path("any.json").write_text(json.dumps(table))
-    shown = output_of("show any.json").split("\n")
-    assert len(shown) == len(table)
-    assert all(line.isprintable() for line in shown)
-    for line in shown:
+    lines = output_of("show any.json").split("\n")
+    assert len(lines) == len(table)
+    assert all(line.isprintable() for line in lines)
+    for line in lines:
         path = line.split(" = ")[0]
         if " = " not in repr(table) and r"\x7f" not in line:
             assert lw.at(table)[path].get() == json.loads(line.split(" = ")[1])

@@ -81,8 +81,8 @@ def test_what_a_command_loads(command, needed, tmp_path):
     """Selections where something is selected, formats where a file is read."""
     file = tmp_path / "a.json"
     file.write_text('{"a": 1}')
-    name, *rest = [str(file) if word == "FILE" else word for word in command]
-    arguments = [name] if name.startswith("--") else [name, str(file), *rest]
+    name, *words = [str(file) if word == "FILE" else word for word in command]
+    arguments = [name] if name.startswith("--") else [name, str(file), *words]
     loaded = loaded_by(arguments)
     assert loaded >= PARSER | needed
     assert not loaded & HEAVY - WITH_ARGPARSE

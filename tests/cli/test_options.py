@@ -27,20 +27,20 @@ def folder(tmp_path, monkeypatch):
     )
 
 
-def told(capsys, *arguments):
+def refusal(capsys, *arguments):
     """Return what the parser says before it ends the command, and the status."""
-    with pytest.raises(SystemExit) as done:
+    with pytest.raises(SystemExit) as caught:
         main(arguments)
-    return done.value.code, "".join(capsys.readouterr())
+    return caught.value.code, "".join(capsys.readouterr())
 
 
 def test_the_version(capsys):
     """As the package has it."""
-    assert told(capsys, "--version") == (0, f"{lw.__version__}\n")
+    assert refusal(capsys, "--version") == (0, f"{lw.__version__}\n")
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("", "usage: leafwise"),
         ("show", "the following arguments are required: FILE"),
@@ -53,18 +53,18 @@ def test_the_version(capsys):
         ("shw a.json", "neither a command nor a file; did you mean 'show'?"),
     ],
 )
-def test_wrong_arguments(capsys, line, said):
+def test_wrong_arguments(capsys, line, message):
     """The usage and the error are shown, with status 2 and no traceback."""
-    status, text = told(capsys, *line.split())
+    status, text = refusal(capsys, *line.split())
     assert status == 2
-    assert said in text
+    assert message in text
 
 
 def test_the_help_of_each_command_has_examples(capsys):
     """Which are calls of that command."""
-    assert told(capsys, "--help")[1].startswith("usage: leafwise [-h] [--version]")
+    assert refusal(capsys, "--help")[1].startswith("usage: leafwise [-h] [--version]")
     for name in COMMANDS:
-        _, _, examples = told(capsys, name, "--help")[1].partition("Examples:\n")
+        _, _, examples = refusal(capsys, name, "--help")[1].partition("Examples:\n")
         examples, _, _ = examples.partition("\n\n")
         assert examples
         for line in examples.splitlines():
@@ -75,7 +75,7 @@ def test_colours_as_the_environment_says(capsys, monkeypatch):
     """`FORCE_COLOR` wins over a pipe, `NO_COLOR` over all, `--color` over both."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    for name, options, shown in (
+    for name, options, expected in (
         ("FORCE_COLOR", (), "\033[36mlr\033[0m\n"),
         ("FORCE_COLOR", ("--color", "never"), "lr\n"),
         ("NO_COLOR", (), "lr\n"),
@@ -83,7 +83,7 @@ def test_colours_as_the_environment_says(capsys, monkeypatch):
     ):
         monkeypatch.setenv(name, "1")
         main(["paths", "a.json", "lr", *options])
-        assert capsys.readouterr().out == shown
+        assert capsys.readouterr().out == expected
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_pictures_and_pages_are_written_into_files(option, name, more):
     assert output_of(f"show a.json --{option} a.out --depth 1") == ""
     text = Path("a.out").read_text(encoding="utf-8")
     nones = lw.namespace("nones", none_is_leaf=True)
-    made = getattr(nones, name)(TREE, depth=1, **more)
-    assert text == f"{made}\n"
+    picture = getattr(nones, name)(TREE, depth=1, **more)
+    assert text == f"{picture}\n"
     assert output_of(f"show a.json --{option} - --depth 1") == text.rstrip("\n")
     assert option == "html" or ElementTree.fromstring(text).tag.endswith("svg")
 
@@ -127,14 +127,14 @@ def test_files_of_arrays():
     lw.save("a.npz", {"w": numpy.zeros((2, 3)), "steps": 10})
     lw.save("b.npz", {"w": numpy.ones((2, 3)), "steps": 10})
     refused = "leafwise: a.npz: files of arrays cannot be edited\n[exit status 2]"
-    for line, shown in (
+    for line, expected in (
         ("show a.npz w steps", "w = float64[2, 3]\nsteps = 10"),
         ("get a.npz steps", "10"),
         ("diff a.npz a.npz", ""),
         ("set a.npz steps=1", refused),
         ("merge a.npz b.npz", refused),
     ):
-        assert output_of(line) == shown
+        assert output_of(line) == expected
     assert output_of("diff a.npz b.npz").startswith("~ w: f64[2,3], 6 of 6")
     lw.register_dataclass(Gone, ["w"], [])
     lw.save("c.npz", {"gone": Gone()})
@@ -156,10 +156,10 @@ def test_files_of_arrays():
 def test_the_console_script():
     """The installed command is the same one."""
     script = Path(sys.executable).parent / "leafwise"
-    done = subprocess.run(
+    process = subprocess.run(
         [script, "get", "a.json", "sizes[1]"], capture_output=True, text=True
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "32\n", "")
+    assert (process.returncode, process.stdout, process.stderr) == (0, "32\n", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -181,8 +181,8 @@ def test_completions_without_the_package(monkeypatch, capsys):
 
 def test_bare_values():
     """One of each selector, or all of them."""
-    shown = "0.1\na"
-    assert output_of("get a.json -r lr data.name") == shown
+    text = "0.1\na"
+    assert output_of("get a.json -r lr data.name") == text
     assert output_of("get a.json -r --all 'data.*'") == "a\nnull"
     assert output_of("get a.json -r 'sizes[*]'") == (
         "leafwise: -r: 'sizes[*]' matches 2 values; with --all, they are all printed\n"
@@ -194,7 +194,7 @@ def test_bare_values():
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "expected"),
     [
         ("--json get a.json lr", "[\n  0.1\n]"),
         ("--format json get a.json lr", "0.1"),
@@ -202,14 +202,14 @@ def test_bare_values():
         ("--depth 1 a.json", None),
     ],
 )
-def test_options_before_the_command(line, shown):
+def test_options_before_the_command(line, expected):
     """Their values are taken for neither a command nor a file."""
     text = output_of(line)
-    assert text == shown or (shown is None and text.startswith("dict\n"))
+    assert text == expected or (expected is None and text.startswith("dict\n"))
 
 
 @pytest.mark.parametrize(
-    ("content", "shown"),
+    ("content", "expected"),
     [
         ('{"x": 1}', "x = 1"),
         ("# c\nx = 1\n", "x = 1"),
@@ -223,15 +223,15 @@ def test_options_before_the_command(line, shown):
              "[exit status 2]"),
     ],
 )  # fmt: skip
-def test_formats_are_recognized_by_content(content, shown, monkeypatch):
+def test_formats_are_recognized_by_content(content, expected, monkeypatch):
     """In files without a known extension, and on the standard input."""
     pytest.importorskip("ruamel.yaml")
     Path("a.conf").write_text(content)
     data = io.BytesIO(content.encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
-    if shown is not None:
-        assert output_of("show a.conf") == shown
-        assert output_of("show -") == shown.replace("a.conf", "-")
+    if expected is not None:
+        assert output_of("show a.conf") == expected
+        assert output_of("show -") == expected.replace("a.conf", "-")
 
 
 def test_notebooks_locks_and_comments():
@@ -263,9 +263,9 @@ def test_a_file_without_its_comments():
     text = "# top\na: &x 1\nb: *x\n"
     Path("f.yaml").write_text(text)
     for line in ("set f.yaml a=2", "set f.yaml a=2 -i"):
-        shown = output_of(line)
-        assert "b uses the anchor &x of a" in shown
-        assert shown.endswith("[exit status 1]")
+        output = output_of(line)
+        assert "b uses the anchor &x of a" in output
+        assert output.endswith("[exit status 1]")
         assert Path("f.yaml").read_text() == text
     assert output_of("set f.yaml a=2 --reformat") == "a: 2\nb: 1"
     assert output_of("set f.yaml a=2 --reformat -i") == ""

@@ -47,24 +47,24 @@ def selector(path):
 
 def edits(tree, kind):
     """Yield commands of a kind, as words behind FILE, and the trees that they give."""
-    found = list(places(tree))
+    all_places = list(places(tree))
     nones = lw.namespace("nones", none_is_leaf=True)
     if kind == "set":
-        leaves = [(p, v) for p, v in found if not isinstance(v, dict | list)]
+        leaves = [(p, v) for p, v in all_places if not isinstance(v, dict | list)]
         for path, old in spread(leaves):
             text = {bool: "true", int: "17", float: "0.25"}.get(type(old), "other-1")
             change = f"++{selector(path)}={text}"
             yield [change], lw.override(tree, change)
     elif kind == "add":
-        for path in spread([p for p, v in found if isinstance(v, dict)]):
+        for path in spread([p for p, v in all_places if isinstance(v, dict)]):
             value = '{"a": 1, "b": ["x"]}' if len(path) % 2 else "text"
             change = f"++{selector((*path, 'new-key'))}={value}"
             yield [change], lw.override(tree, change)
     elif kind == "delete":
-        for path in spread([p for p, _ in found]):
+        for path in spread([p for p, _ in all_places]):
             yield [selector(path)], nones.at(tree)[selector(path)].delete()
     else:
-        for path in spread([p for p, _ in found if isinstance(p[-1], str)]):
+        for path in spread([p for p, _ in all_places if isinstance(p[-1], str)]):
             new = nones.tree_rename(tree, selector(path), "renamed")
             yield [selector(path), "renamed"], new
 
@@ -150,7 +150,7 @@ if __name__ == "__main__":
                 tempfile.TemporaryDirectory() as folder,
                 contextlib.redirect_stderr(io.StringIO()),
             ):
-                found = list(outcomes(file, kind, Path(folder)))
-            row.append(f"{found.count('')} of {len(found)}")
-            reasons += [f"{kind}: {reason}" for reason in found if reason]
+                counts = list(outcomes(file, kind, Path(folder)))
+            row.append(f"{counts.count('')} of {len(counts)}")
+            reasons += [f"{kind}: {reason}" for reason in counts if reason]
         print(" | ".join([*row, "; ".join(reasons)]))

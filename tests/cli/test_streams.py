@@ -23,10 +23,10 @@ COMMAND = [sys.executable, "-m", "leafwise"]
 def run(*arguments, env=None, **options):
     """Run the command as a user does; return status and both outputs as bytes."""
     command = [*COMMAND, *map(str, arguments)]
-    done = subprocess.run(
+    process = subprocess.run(
         command, capture_output=True, env={**os.environ, **(env or {})}, **options
     )
-    return done.returncode, done.stdout, done.stderr
+    return process.returncode, process.stdout, process.stderr
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def test_pipes_are_utf_8_whatever_the_locale(files, kind, mark, env):
     assert (status, err) == (0, b"")
     assert load(out.decode(), kind).tree == load(FILES[kind], kind).tree | {"more": 1}
     data = mark + FILES[kind].encode()
-    told = run("get", "-", "name", "--format", kind, input=data, env=env)
-    assert told == (0, f"{TEXT}\n".encode(), b"")
+    output = run("get", "-", "name", "--format", kind, input=data, env=env)
+    assert output == (0, f"{TEXT}\n".encode(), b"")
 
 
 def test_a_tree_in_a_pipe_is_utf_8_whatever_the_locale(files):
@@ -77,7 +77,7 @@ def test_files_in_utf_16_and_utf_32(files, kind, charset):
 
 @pytest.mark.skipif(os.name != "posix", reason="closes streams by their number")
 @pytest.mark.parametrize(
-    ("arguments", "closed", "status", "told"),
+    ("arguments", "closed", "status", "expected"),
     [
         ("{}", ">&-", 2, "leafwise: there is no standard output to write to\n"),
         ("get - x --format json", "<&-", 2, "-: there is no standard input"),
@@ -87,17 +87,17 @@ def test_files_in_utf_16_and_utf_32(files, kind, charset):
         ("{}", "| true", 0, ""),
     ],
 )
-def test_streams_that_are_closed_or_full(files, arguments, closed, status, told):
+def test_streams_that_are_closed_or_full(files, arguments, closed, status, expected):
     """A line where it can be written; never a traceback."""
     if "/dev/full" in closed and not os.path.exists("/dev/full"):
         pytest.skip("there is no /dev/full")
-    files("json").write_text(str([*range(100_000)]))
+    files("json").write_text(str(list(range(100_000))))
     command = f"{' '.join(COMMAND)} {arguments.format(files('json'))} {closed}"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.count("\n") <= 1
-    assert told in done.stderr
-    assert told or not done.stderr or "none" in done.stderr
+    process = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (process.returncode, process.stdout) == (status, "")
+    assert process.stderr.count("\n") <= 1
+    assert expected in process.stderr
+    assert expected or not process.stderr or "none" in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,10 @@ def test_streams_that_are_closed_or_full(files, arguments, closed, status, told)
 def test_what_cannot_be_read(tmp_path, name, content, reason):
     """One clear line on stderr, exit status 2, no traceback."""
     path = tmp_path / name
-    path.mkdir() if content is None else path.write_bytes(content)
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
     status, out, err = run(path)
     assert (status, out, err.count(b"\n")) == (2, b"", 1)
     assert err.decode().startswith(f"python -m leafwise: {path}: {reason}")

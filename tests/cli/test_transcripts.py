@@ -40,7 +40,7 @@ def content():
 
 def played(text):
     """Return a case with what its commands print and write now, in this folder."""
-    made = []
+    lines = []
     for block in BLOCK.split(text):
         head, _, body = block.partition("\n")
         mark, _, word = head.partition(" ")
@@ -50,11 +50,11 @@ def played(text):
             body = Path(word).read_text(encoding="utf-8")
         elif mark == "$":
             before = content()
-            shown = output_of(word.removeprefix("leafwise "))
-            assert "[exit status" not in shown or content() == before
-            body = f"{shown}\n\n" if shown else "\n"
-        made.append(f"{head}\n{body}" if block else "")
-    return "".join(made)
+            output = output_of(word.removeprefix("leafwise "))
+            assert "[exit status" not in output or content() == before
+            body = f"{output}\n\n" if output else "\n"
+        lines.append(f"{head}\n{body}" if block else "")
+    return "".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,15 @@ def test_commands_print_and_write_what_they_did(name, text, tmp_path, monkeypatc
 
 
 if __name__ == "__main__":
-    made = {}
-    for name, case, text in [*cases()]:
+    transcripts = {}
+    for name, case, text in list(cases()):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             if "<<<" not in text:
                 shutil.copytree(HERE / "configs", ".", dirs_exist_ok=True)
-            made[name] = (
-                made.get(name, "") + (f"=== {case}\n" if case else "") + played(text)
+            transcripts[name] = (
+                transcripts.get(name, "")
+                + (f"=== {case}\n" if case else "")
+                + played(text)
             )
-    for name, text in made.items():
+    for name, text in transcripts.items():
         (HERE / "transcripts" / f"{name}.txt").write_text(text, encoding="utf-8")

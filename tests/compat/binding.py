@@ -11,7 +11,7 @@ def names_of(module):
     """Return the public names of a module: those of `__all__`, or else its own."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
-        return sorted({*listed})
+        return sorted(set(listed))
     return sorted(
         name
         for name, value in vars(module).items()
@@ -25,24 +25,24 @@ def calls_of(signature):
     As many by position as are required, one more, and so on; the others that are
     required by name, with each of the rest by name on its own, and all of them.
     """
-    given = [*signature.parameters.values()]
+    parameters = list(signature.parameters.values())
     by_place = [
         p
-        for p in given
+        for p in parameters
         if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
     ]
-    more = [3] if any(p.kind is Parameter.VAR_POSITIONAL for p in given) else []
-    free = any(p.kind is Parameter.VAR_KEYWORD for p in given)
+    kinds = {p.kind for p in parameters}
     for count in range(len(by_place) + 1):
-        named = [p for p in given if p not in by_place[:count] and _has_name(p)]
+        named = [p for p in parameters if p not in by_place[:count] and _has_name(p)]
         required = {p.name: 0 for p in named if p.default is Parameter.empty}
         optional = [p.name for p in named if p.default is not Parameter.empty]
         options = [{}, *({name: 0} for name in optional), dict.fromkeys(optional, 0)]
-        options += [{"a_name_of_its_own": 0}] if free else []
+        if Parameter.VAR_KEYWORD in kinds:
+            options.append({"a_name_of_its_own": 0})
         for keywords in {tuple(required | option): option for option in options}:
             yield (0,) * count, dict.fromkeys(keywords, 0)
-    for extra in more:
-        yield (0,) * (len(by_place) + extra), {}
+    if Parameter.VAR_POSITIONAL in kinds:
+        yield (0,) * (len(by_place) + 3), {}
 
 
 def _has_name(parameter):
@@ -61,10 +61,10 @@ def _binds(signature, call):
 def signature_of(function):
     """Return a signature, None of a function in C that says none."""
     try:
-        found = inspect.signature(function)
+        signature = inspect.signature(function)
     except (ValueError, TypeError):
         return None
-    return None if str(found) == "(*args, **kwargs)" else found
+    return None if str(signature) == "(*args, **kwargs)" else signature
 
 
 def unbound(theirs, ours):
@@ -72,24 +72,25 @@ def unbound(theirs, ours):
 
     Defaults of plain types that differ are told, too.
     """
-    expected, found = signature_of(theirs), signature_of(ours)
-    if expected is None or found is None:
+    expected = signature_of(theirs)
+    signature = signature_of(ours)
+    if expected is None or signature is None:
         return []
-    taken = [call for call in calls_of(expected) if _binds(expected, call)]
+    accepted_calls = [call for call in calls_of(expected) if _binds(expected, call)]
     missed = [
         f"({len(args)} by place, {', '.join(named)})"
-        for args, named in taken
-        if not _binds(found, (args, named))
+        for args, named in accepted_calls
+        if not _binds(signature, (args, named))
     ]
     for name, parameter in expected.parameters.items():
-        known = found.parameters.get(name)
-        if known is None or not isinstance(parameter.default, _PLAIN):
+        own_parameter = signature.parameters.get(name)
+        if own_parameter is None or not isinstance(parameter.default, _PLAIN):
             continue
         if parameter.default is not Parameter.empty and (
-            known.default is Parameter.empty
-            or _named(known.default) != _named(parameter.default)
+            own_parameter.default is Parameter.empty
+            or _named(own_parameter.default) != _named(parameter.default)
         ):
-            missed.append(f"{name}={parameter.default!r} is {known.default!r}")
+            missed.append(f"{name}={parameter.default!r} is {own_parameter.default!r}")
     return missed
 
 
@@ -109,23 +110,26 @@ def missing(theirs, ours, *, names=None, but=()):
         names: The names to look at; by default all public ones.
         but: Names that are left out, with those of methods as `Class.method`.
     """
-    found = []
-    for name in names_of(theirs) if names is None else names:
+    faults = []
+    if names is None:
+        names = names_of(theirs)
+    for name in names:
         if name in but:
             continue
         if not hasattr(ours, name):
-            found.append(name)
+            faults.append(name)
             continue
-        one, other = getattr(theirs, name), getattr(ours, name)
+        one = getattr(theirs, name)
+        other = getattr(ours, name)
         if inspect.isclass(one):
             methods = [n for n in dir(one) if not n.startswith("_")]
             inner = missing(one, other, names=methods, but=_inside(name, but))
-            found += [f"{name}.{text}" for text in inner]
+            faults += [f"{name}.{text}" for text in inner]
         if callable(one):
             if not callable(other):
-                found.append(f"{name} cannot be called")
-            found += [f"{name}{text}" for text in unbound(one, other)]
-    return found
+                faults.append(f"{name} cannot be called")
+            faults += [f"{name}{text}" for text in unbound(one, other)]
+    return faults
 
 
 def _inside(name, but):

@@ -96,9 +96,9 @@ def transforms():
 def docstrings():
     """Run the examples in all docstrings."""
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for found in pkgutil.iter_modules(af.__path__):
-        module = importlib.import_module(f"autoform.{found.name}")
-        print(found.name, doctest.testmod(module, optionflags=flags))
+    for info in pkgutil.iter_modules(af.__path__):
+        module = importlib.import_module(f"autoform.{info.name}")
+        print(info.name, doctest.testmod(module, optionflags=flags))
 
 
 if __name__ == "__main__":

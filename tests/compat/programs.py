@@ -34,9 +34,9 @@ class Raised:
 
     def __init__(self, error):
         bases = type(error).__mro__
-        known = (base for base in bases if hasattr(builtins, base.__name__))
+        built_in_bases = (base for base in bases if hasattr(builtins, base.__name__))
         ours = bases[0].__module__.startswith("leafwise")
-        self.kind = bases[0] if ours else next(known)
+        self.kind = bases[0] if ours else next(built_in_bases)
 
     def __eq__(self, other):
         return isinstance(other, Raised) and issubclass(other.kind, self.kind)
@@ -55,37 +55,39 @@ class Asked:
         self.calls = []
 
     def __call__(self, *args):
-        self.calls.append([*map(told, args)])
+        self.calls.append(list(map(facts_of, args)))
         return self.function(*args)
 
 
-def told(value):
+def facts_of(value):
     """Return what to compare of a value: types, order, text; the same for all keys.
 
     Keys of paths and treedefs, whose classes differ, are told by their text.
     """
     kind = type(value)
     if kind in (dict, OrderedDict):
-        return kind.__name__, [(told(key), told(item)) for key, item in value.items()]
+        return kind.__name__, [
+            (facts_of(key), facts_of(item)) for key, item in value.items()
+        ]
     if kind is defaultdict:
-        return kind.__name__, value.default_factory, told(dict(value))
+        return kind.__name__, value.default_factory, facts_of(dict(value))
     if isinstance(value, list | tuple | deque):
-        return kind.__name__, getattr(value, "maxlen", None), [*map(told, value)]
+        return kind.__name__, getattr(value, "maxlen", None), list(map(facts_of, value))
     if kind is Raised:
         return value
     if isinstance(value, str | bytes | int | float | complex | type | None):
         return kind.__name__, repr(value)
     if is_dataclass(value):
-        return kind.__name__, [told(getattr(value, f.name)) for f in fields(value)]
+        return kind.__name__, [facts_of(getattr(value, f.name)) for f in fields(value)]
     if getattr(value, "__dict__", {}) and kind.__module__.startswith("compat"):
-        return kind.__name__, told(vars(value))
+        return kind.__name__, facts_of(vars(value))
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
-def ran(program, module, seed, *trees):
+def outcome_of(program, module, seed, *trees):
     """Return what is told of one run of a program."""
     try:
-        return told(program(module, Random(seed), *trees))
+        return facts_of(program(module, Random(seed), *trees))
     except Exception as error:
         return Raised(error)
 
@@ -112,7 +114,7 @@ def changed(draw, tree, parts):
     is_dict = kind in (dict, OrderedDict, defaultdict)
     if not tree or not (is_dict or kind in (list, tuple, deque)):
         return draw(parts)
-    items = [*tree.items()] if is_dict else [*tree]
+    items = list(tree.items()) if is_dict else list(tree)
     place = draw(st.integers(0, len(items) - 1))
     what = draw(st.sampled_from(["deeper", "deeper", "less", "more", "key", "kind"]))
     if what == "less":

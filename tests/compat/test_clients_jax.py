@@ -33,14 +33,14 @@ def run(*arguments):
     """Run Python in a process of its own; return what it printed, in two parts."""
     source = str(Path(lw.__file__).parents[1])
     path = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "JAX_PLATFORMS": "cpu"},
         check=False,
     )
-    return done.stdout, done.stderr
+    return process.stdout, process.stderr
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ SOURCE = Path(leafwise.__file__).parents[1]
 def printed(*before):
     """Return what the program prints, run by some arguments of Python."""
     here = {"PYTHONPATH": str(SOURCE), "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-    ran = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *before, str(PROGRAM)],
         capture_output=True,
         text=True,
@@ -27,8 +27,8 @@ def printed(*before):
         timeout=300,
         check=False,
     )
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    return ran.stdout
+    assert process.returncode == 0, process.stderr[-3000:]
+    return process.stdout
 
 
 def test_autoform_works_on_the_stand_in(need, optree):

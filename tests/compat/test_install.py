@@ -20,7 +20,7 @@ def absent(monkeypatch):
     """Return a function after which a library seems not to be installed."""
 
     def hide(*roots):
-        for name in [*sys.modules]:
+        for name in list(sys.modules):
             if name.partition(".")[0] in roots:
                 monkeypatch.delitem(sys.modules, name)
         find = importlib.util.find_spec
@@ -35,21 +35,21 @@ def absent(monkeypatch):
     for name in lw.compat.STANDINS:
         if is_standin(name):
             lw.compat.uninstall(name)
-    for name in {*sys.modules} - {*before}:
+    for name in set(sys.modules) - set(before):
         if name.partition(".")[0] in ("jax", "optree", "a_tree_library"):
             del sys.modules[name]
 
 
 def test_a_module_that_is_not_there_is_stood_in_for(absent):
     absent("jax")
-    made = lw.compat.install("jax.tree_util")
+    standin = lw.compat.install("jax.tree_util")
     import jax.tree_util as jtu
 
-    assert jtu is made is lw.compat.jax_tree_util
+    assert jtu is standin is lw.compat.jax_tree_util
     from jax.tree_util import tree_map
 
-    assert tree_map is made.tree_map
-    assert lw.compat.install("jax.tree_util") is made
+    assert tree_map is standin.tree_map
+    assert lw.compat.install("jax.tree_util") is standin
     assert lw.compat.install("jax.tree").map is tree_map
     import jax
 
@@ -68,14 +68,15 @@ def test_what_was_installed_can_be_taken_out(absent):
     assert "jax.tree_util" not in sys.modules
     assert not hasattr(sys.modules["jax"], "tree_util")
     lw.compat.uninstall("jax.tree")
-    assert not {"jax", "jax.tree", "jax.tree_util"} & {*sys.modules}
+    assert not {"jax", "jax.tree", "jax.tree_util"} & set(sys.modules)
     with pytest.raises(ValueError, match=r"for jax\.tree is not installed"):
         lw.compat.uninstall("jax.tree")
 
 
 def test_a_library_that_is_there_is_left_alone(absent, monkeypatch):
     absent("jax")
-    theirs, package = ModuleType("jax.tree_util"), ModuleType("jax")
+    theirs = ModuleType("jax.tree_util")
+    package = ModuleType("jax")
     package.tree_util = theirs
     monkeypatch.setitem(sys.modules, "jax", package)
     monkeypatch.setitem(sys.modules, "jax.tree_util", theirs)
@@ -106,7 +107,7 @@ def test_unknown_names_are_refused():
 def run(*arguments, folder=None):
     """Run the command; return what it printed, or its error."""
     source = Path(lw.__file__).parents[1]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "leafwise.compat", *arguments],
         capture_output=True,
         text=True,
@@ -114,7 +115,7 @@ def run(*arguments, folder=None):
         env={**os.environ, "PYTHONPATH": str(source)},
         check=False,
     )
-    return done.stdout if done.returncode == 0 else done.stderr
+    return process.stdout if process.returncode == 0 else process.stderr
 
 
 PROGRAM = """
@@ -170,9 +171,9 @@ def test_stand_ins_import_no_library(tmp_path):
         "print({*roots} & {'jax', 'jaxlib', 'numpy', 'optree', 'torch', 'tree'})\n"
     )
     source = str(Path(lw.__file__).parents[1])
-    told = subprocess.check_output(
+    output = subprocess.check_output(
         [sys.executable, str(tmp_path / "program.py")],
         text=True,
         env={**os.environ, "PYTHONPATH": source},
     )
-    assert told == "set()\n"
+    assert output == "set()\n"

@@ -21,8 +21,8 @@ from compat.programs import (
     Raised,
     likenesses_of_named_tuples,
     make_classes,
+    outcome_of,
     pairs,
-    ran,
 )
 from helpers.processes import run_in_process
 from leafwise.compat import jax_tree, jax_tree_util
@@ -40,7 +40,7 @@ def test_every_public_name_takes_the_same_calls(jax_tree):
         "PyTreeDef.from_iterable_tree",  # it is for jax's own code
     ]
     assert missing(jax_tree, jax_tree_util, but=left_out) == []
-    assert {*dir(jax_tree)} - {*dir(jax_tree_util)} <= {"_deprecations", "typing"}
+    assert set(dir(jax_tree)) - set(dir(jax_tree_util)) <= {"_deprecations", "typing"}
 
 
 def test_every_short_name_takes_the_same_calls(jax):
@@ -75,7 +75,8 @@ def test_classes_that_only_jax_knows_are_nodes(jax, jax_tree):
 
     class Known:
         def __init__(self, x, y):
-            self.x, self.y = x, y
+            self.x = x
+            self.y = y
 
     jax_tree.register_pytree_with_keys(
         Known,
@@ -90,7 +91,7 @@ def test_classes_that_only_jax_knows_are_nodes(jax, jax_tree):
     assert jax_tree_util.is_tree_node(Known)
     _, pullback = jax.vjp(lambda x: x * 3.0, 2.0)
     counts = (len(m.tree_leaves(pullback)) for m in (jax_tree, jax_tree_util))
-    assert len({*counts}) == 1
+    assert len(set(counts)) == 1
 
 
 def test_jax_may_be_loaded_later(jax):
@@ -104,8 +105,8 @@ def test_jax_may_be_loaded_later(jax):
     )
     source = str(Path(lw.__file__).parents[1])
     env = {**os.environ, "PYTHONPATH": source, "JAX_PLATFORMS": "cpu"}
-    told = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
-    assert told == "[1] [2]\n"
+    output = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
+    assert output == "[1] [2]\n"
 
 
 LOOKS_LIKE_A_CONTAINER = {
@@ -137,7 +138,9 @@ def test_leaves_that_look_like_containers_warn(jax_tree, name, predicate):
     make = LOOKS_LIKE_A_CONTAINER[name]
     is_leaf = None
     if predicate != "none":
-        is_leaf = lambda node: predicate == "always"  # noqa: E731
+
+        def is_leaf(node):
+            return predicate == "always"
 
     def warnings_of(module):
         functions = [
@@ -169,7 +172,8 @@ def flatten(module, source, tree, other):
 
 
 def treedefs(module, source, tree, other):
-    one, two = module.tree_structure(tree), module.tree_structure(other)
+    one = module.tree_structure(tree)
+    two = module.tree_structure(other)
     both = module.treedef_tuple([one, two])
     data = one.node_data()
     again = type(one).from_node_data_and_children(
@@ -196,8 +200,8 @@ def unflatten(module, source, tree, other):
     treedef = module.tree_structure(tree)
     count = treedef.num_leaves + source.choice((-1, 0, 0, 0, 1))
     leaves = [source.choice((0, None, (1, 2))) for _ in range(max(count, 0))]
-    given = source.choice((tuple, list, iter))(leaves)
-    return _unordered(treedef.unflatten(given))
+    some_leaves = source.choice((tuple, list, iter))(leaves)
+    return _unordered(treedef.unflatten(some_leaves))
 
 
 def map_one(module, source, tree, other):
@@ -209,15 +213,15 @@ def map_one(module, source, tree, other):
 def map_two(module, source, tree, other):
     f = Asked(lambda *leaves: leaves)
     is_leaf = source.choice((None, None, _is_pair, _is_none))
-    given = source.choice(((tree, other), (other, tree), (tree, tree, other)))
-    return _unordered(module.tree_map(f, *given, is_leaf=is_leaf)), f.calls
+    trees = source.choice(((tree, other), (other, tree), (tree, tree, other)))
+    return _unordered(module.tree_map(f, *trees, is_leaf=is_leaf)), f.calls
 
 
 def predicates(module, source, tree, other):
     asked = Asked(source.choice((_is_pair, _is_none, lambda node: False)))
-    found = module.tree_leaves(tree, asked)
+    result = module.tree_leaves(tree, asked)
     structure = module.tree_structure(tree, is_leaf=_is_pair)
-    return found, asked.calls, structure
+    return result, asked.calls, structure
 
 
 def paths(module, source, tree, other):
@@ -227,7 +231,10 @@ def paths(module, source, tree, other):
         for path, _ in pairs
     ]
     names = module.tree_map_with_path(lambda path, *x: (str(path), *x), tree, tree)
-    long = lambda path, node: len(path) > 1  # noqa: E731
+
+    def long(path, node):
+        return len(path) > 1
+
     cut = module.tree_leaves_with_path(tree, long, is_leaf_takes_path=True)
     return pairs, treedef, texts, _unordered(names), cut
 
@@ -256,20 +263,21 @@ def broadcast(module, source, tree, other):
 
 
 def transpose(module, source, tree, other):
-    outer, inner = module.tree_structure(tree), module.tree_structure(other)
-    whole = outer.compose(inner)
-    nested = whole.unflatten(range(whole.num_leaves))
+    outer = module.tree_structure(tree)
+    inner = module.tree_structure(other)
+    composed = outer.compose(inner)
+    nested = composed.unflatten(range(composed.num_leaves))
     which = source.choice((inner, inner, None))
-    given = source.choice((nested, nested, other))
-    return _unordered(module.tree_transpose(outer, which, given))
+    some_tree = source.choice((nested, nested, other))
+    return _unordered(module.tree_transpose(outer, which, some_tree))
 
 
 def one_level(module, source, tree, other):
     children, data = module.flatten_one_level(tree)
     pairs, again = module.flatten_one_level_with_keys(tree)
     keys = [key for key, _ in pairs] if not hasattr(tree, "_fields") else []
-    kinds = [*map(module.is_tree_node, (type(tree), int, list, Point, deque))]
-    return [*children], data, keys, again, kinds
+    kinds = list(map(module.is_tree_node, (type(tree), int, list, Point, deque)))
+    return list(children), data, keys, again, kinds
 
 
 def walk(module, source, tree, other):
@@ -325,7 +333,7 @@ def _unordered(tree):
         kids = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
         return kind(**{name: _unordered(kid) for name, kid in kids.items()})
     if hasattr(tree, "kids"):
-        return kind([*map(_unordered, tree.kids)], tree.aux)
+        return kind(list(map(_unordered, tree.kids)), tree.aux)
     return tree
 
 
@@ -354,17 +362,17 @@ def _plain(tree):
 def test_random_programs(jax_tree, classes, program, data, seed):
     """They give the same, but that dicts of all kinds pair by key with us."""
     trees = data.draw(pairs(classes))
-    expected = ran(program, jax_tree, seed, *trees)
+    expected = outcome_of(program, jax_tree, seed, *trees)
     if isinstance(expected, Raised) and program in (
         map_two,
         broadcast,
         up_to,
         transpose,
     ):
-        again = ran(program, jax_tree, seed, *map(_plain, trees))
+        again = outcome_of(program, jax_tree, seed, *map(_plain, trees))
         if not isinstance(again, Raised):
             return
-    assert expected == ran(program, jax_tree_util, seed, *trees)
+    assert expected == outcome_of(program, jax_tree_util, seed, *trees)
 
 
 def test_named_tuples_are_those_of_jax(jax_tree):

@@ -52,9 +52,10 @@ def test_every_row_has_its_case():
 def test_the_row(jax_tree, what):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs, ours = CASES[what](jax_tree), CASES[what](jax_tree_util)
-    expected, found = EXPECTED[what]
-    assert (theirs, ours) == (expected, found)
+        theirs = CASES[what](jax_tree)
+        ours = CASES[what](jax_tree_util)
+    expected, observed = EXPECTED[what]
+    assert (theirs, ours) == (expected, observed)
 
 
 class Odd:
@@ -78,7 +79,7 @@ def class_with(module, flatten, flatten_with_keys=None):
 
 @case("rebuilt dicts")
 def _(m):
-    return [*m.tree_map(abs, {"b": 1, "a": 2})]
+    return list(m.tree_map(abs, {"b": 1, "a": 2}))
 
 
 @case("dict keys that cannot be compared")

@@ -20,11 +20,11 @@ from compat.programs import (
     SEEDS,
     Asked,
     Raised,
+    facts_of,
     likenesses_of_named_tuples,
     make_classes,
+    outcome_of,
     pairs,
-    ran,
-    told,
 )
 from leafwise.compat import optree as ours
 
@@ -63,15 +63,15 @@ def test_every_public_name_takes_the_same_calls(optree):
 @pytest.mark.parametrize("name", MODULES)
 def test_the_names_of_each_module_take_the_same_calls(optree, name):
     theirs = importlib.import_module(f"optree.{name}")
-    found = importlib.import_module(f"leafwise.compat.optree.{name}")
-    assert missing(theirs, found, but=MODULES[name]) == []
+    standin = importlib.import_module(f"leafwise.compat.optree.{name}")
+    assert missing(theirs, standin, but=MODULES[name]) == []
 
 
 def test_the_methods_of_a_structure_take_the_same_calls(optree):
     """pybind11 shows no signatures; names and arity are checked by the programs."""
     theirs = {name for name in dir(optree.PyTreeSpec) if not name.startswith("_")}
-    assert theirs <= {*dir(ours.PyTreeSpec)}
-    assert [*map(str, ours.PyTreeKind)] == [*map(str, optree.PyTreeKind)]
+    assert theirs <= set(dir(ours.PyTreeSpec))
+    assert list(map(str, ours.PyTreeKind)) == list(map(str, optree.PyTreeKind))
     assert ours.PyTreeKind.NUM_KINDS == optree.PyTreeKind.NUM_KINDS
     assert ours.__version__ == optree.__version__
 
@@ -89,19 +89,19 @@ def is_none(node):
 
 def options(source, *, is_leaf=True):
     """Return what most functions take, at random."""
-    found = {}
+    chosen = {}
     if source.random() < 0.3:
-        found["none_is_leaf"] = True
+        chosen["none_is_leaf"] = True
     if source.random() < 0.6:
-        found["namespace"] = source.choice(("compat-x", "compat-y", "compat-nobody"))
+        chosen["namespace"] = source.choice(("compat-x", "compat-y", "compat-nobody"))
     if is_leaf and source.random() < 0.3:
-        found["is_leaf"] = source.choice((is_pair, is_none, bool, lambda node: 0))
-    return found
+        chosen["is_leaf"] = source.choice((is_pair, is_none, bool, lambda node: 0))
+    return chosen
 
 
 def flatten(module, source, tree, other):
-    given = options(source)
-    leaves, spec = module.tree_flatten(tree, **given)
+    keywords = options(source)
+    leaves, spec = module.tree_flatten(tree, **keywords)
     again = module.tree_unflatten(spec, leaves)
     return (
         *(
@@ -110,19 +110,18 @@ def flatten(module, source, tree, other):
             again,
             len(spec),
             bool(spec),
-            [*module.tree_iter(tree, **given)],
+            list(module.tree_iter(tree, **keywords)),
         ),
-        module.tree_structure(other, **given) == spec,
-        module.tree_leaves(other, **given),
+        module.tree_structure(other, **keywords) == spec,
+        module.tree_leaves(other, **keywords),
     )
 
 
 def structures(module, source, tree, other):
-    given, more = options(source), options(source)
-    one, two = (
-        module.tree_structure(tree, **given),
-        module.tree_structure(other, **more),
-    )
+    keywords = options(source)
+    more = options(source)
+    one = module.tree_structure(tree, **keywords)
+    two = module.tree_structure(other, **more)
     return [
         *(one, two, one.num_leaves, one.num_nodes, one.num_children, one.none_is_leaf),
         *(one.namespace, one.type, one.kind, one.children(), one.entries()),
@@ -172,9 +171,9 @@ def unflatten(module, source, tree, other):
     spec = module.tree_structure(tree, **options(source))
     count = spec.num_leaves + source.choice((-1, 0, 0, 0, 1))
     leaves = [source.choice((0, None, (1, 2))) for _ in range(max(count, 0))]
-    given = source.choice((tuple, list, iter))(leaves)
+    some_leaves = source.choice((tuple, list, iter))(leaves)
     return source.choice((spec.unflatten, lambda x: module.tree_unflatten(spec, x)))(
-        given
+        some_leaves
     )
 
 
@@ -188,21 +187,23 @@ def folds_of_structures(module, source, tree, other):
 
 
 def transform(module, source, tree, other):
-    given = options(source)
-    spec = module.tree_structure(tree, **given)
-    made = module.tree_structure(other, none_is_leaf=spec.none_is_leaf)
-    seen = []
+    keywords = options(source)
+    spec = module.tree_structure(tree, **keywords)
+    replacement = module.tree_structure(other, none_is_leaf=spec.none_is_leaf)
+    specs = []
 
     def f_node(node):
-        seen.append(node)
+        specs.append(node)
         return source.choice(
-            (node, node, made, module.treespec_tuple([leaf] * len(node)))
+            (node, node, replacement, module.treespec_tuple([leaf] * len(node)))
         )
 
     leaf = module.treespec_leaf(none_is_leaf=spec.none_is_leaf)
     nodes = source.choice((None, f_node))
-    leaves = source.choice((None, lambda leaf: made, lambda leaf: leaf, lambda leaf: 3))
-    return spec.transform(nodes, leaves), seen
+    leaves = source.choice(
+        (None, lambda leaf: replacement, lambda leaf: leaf, lambda leaf: 3)
+    )
+    return spec.transform(nodes, leaves), specs
 
 
 def map_one(module, source, tree, other):
@@ -233,9 +234,9 @@ def effects(module, source, tree, other):
 
 def predicates(module, source, tree, other):
     asked = Asked(source.choice((is_pair, is_none, lambda node: False)))
-    given = options(source, is_leaf=False)
+    keywords = options(source, is_leaf=False)
     return (
-        *(module.tree_leaves(tree, asked, **given), asked.calls),
+        *(module.tree_leaves(tree, asked, **keywords), asked.calls),
         module.tree_is_leaf(tree, **options(source)),
         module.all_leaves([tree, other], **options(source)),
         *(
@@ -246,46 +247,47 @@ def predicates(module, source, tree, other):
 
 
 def paths(module, source, tree, other):
-    given = options(source)
-    accessors = module.tree_accessors(tree, **given)
+    keywords = options(source)
+    accessors = module.tree_accessors(tree, **keywords)
     return (
-        *(module.tree_flatten_with_path(tree, **given), accessors),
-        module.tree_flatten_with_accessor(tree, **given),
-        *(module.tree_paths(tree, **given), [a.codify("tree") for a in accessors]),
-        *([a.path for a in accessors], [*map(repr, accessors)]),
+        *(module.tree_flatten_with_path(tree, **keywords), accessors),
+        module.tree_flatten_with_accessor(tree, **keywords),
+        *(module.tree_paths(tree, **keywords), [a.codify("tree") for a in accessors]),
+        *([a.path for a in accessors], list(map(repr, accessors))),
         [tried(accessor, tree) for accessor in accessors],
         *([a[:1] for a in accessors], [a + a for a in accessors]),
     )
 
 
 def folds(module, source, tree, other):
-    given, join = options(source), "({}{})".format
-    names = module.tree_map(repr, tree, **given)
+    keywords = options(source)
+    join = "({}{})".format
+    names = module.tree_map(repr, tree, **keywords)
     return (
-        *(module.tree_all(tree, **given), module.tree_any(tree, **given)),
-        tried(module.tree_reduce, join, names, **given),
-        module.tree_reduce(join, names, "!", **given),
-        tried(module.tree_sum, names, start="", **given),
-        tried(module.tree_max, names, **given),
-        tried(module.tree_min, names, key=len, **given),
+        *(module.tree_all(tree, **keywords), module.tree_any(tree, **keywords)),
+        tried(module.tree_reduce, join, names, **keywords),
+        module.tree_reduce(join, names, "!", **keywords),
+        tried(module.tree_sum, names, start="", **keywords),
+        tried(module.tree_max, names, **keywords),
+        tried(module.tree_min, names, key=len, **keywords),
         *(tried(module.tree_max, (), default=3), tried(module.tree_min, [])),
     )
 
 
 def parts(module, source, tree, other):
-    given = options(source)
+    keywords = options(source)
     return (
-        module.tree_partition(lambda leaf: repr(leaf) < "5", tree, **given),
-        module.tree_partition(bool, tree, fillvalue="?", **given),
-        module.tree_replace_nones("none", tree, given.get("namespace", "")),
+        module.tree_partition(lambda leaf: repr(leaf) < "5", tree, **keywords),
+        module.tree_partition(bool, tree, fillvalue="?", **keywords),
+        module.tree_replace_nones("none", tree, keywords.get("namespace", "")),
     )
 
 
 def broadcast(module, source, tree, other):
-    given = options(source)
+    keywords = options(source)
     names = ("tree_broadcast_prefix", "broadcast_prefix")
     names += ("tree_broadcast_common", "broadcast_common")
-    return getattr(module, source.choice(names))(tree, other, **given)
+    return getattr(module, source.choice(names))(tree, other, **keywords)
 
 
 def broadcast_maps(module, source, tree, other):
@@ -297,27 +299,27 @@ def broadcast_maps(module, source, tree, other):
 
 
 def transpose(module, source, tree, other):
-    given = options(source)
-    mode = given.get("none_is_leaf", False)
-    outer = module.tree_structure(tree, **given)
+    keywords = options(source)
+    mode = keywords.get("none_is_leaf", False)
+    outer = module.tree_structure(tree, **keywords)
     inner = module.tree_structure(other, none_is_leaf=mode)
-    whole = outer.compose(inner)
-    nested = whole.unflatten(range(whole.num_leaves))
+    composed = outer.compose(inner)
+    nested = composed.unflatten(range(composed.num_leaves))
     return module.tree_transpose(outer, inner, source.choice((nested, nested, other)))
 
 
 def transpose_maps(module, source, tree, other):
     names = ("", "_with_path", "_with_accessor")
     function = getattr(module, "tree_transpose_map" + source.choice(names))
-    made = source.choice(((1, [2]), other, other, {"b": 3, "a": 4}, [], 5))
-    given = options(source)
+    result = source.choice(((1, [2]), other, other, {"b": 3, "a": 4}, [], 5))
+    keywords = options(source)
     if source.random() < 0.4:
         spec = module.tree_structure(
-            made, none_is_leaf=given.get("none_is_leaf", False)
+            result, none_is_leaf=keywords.get("none_is_leaf", False)
         )
-        given["inner_treespec"] = spec
+        keywords["inner_treespec"] = spec
     return function(
-        lambda *leaves: source.choice((made, made, made, tree)), tree, **given
+        lambda *leaves: source.choice((result, result, result, tree)), tree, **keywords
     )
 
 
@@ -330,33 +332,39 @@ def one_level(module, source, tree, other):
 
 def reports(module, source, tree, other):
     """Tell the places that errors name; their other words are those of leafwise."""
-    found = module.prefix_errors(tree, other, **options(source, is_leaf=False))
-    return [re.search(r"here\S*", str(make("here")))[0] for make in found]
+    functions = module.prefix_errors(tree, other, **options(source, is_leaf=False))
+    return [re.search(r"here\S*", str(make("here")))[0] for make in functions]
 
 
-def made(module, source, tree, other):
+def makers(module, source, tree, other):
     """Make structures of structures."""
-    given = options(source, is_leaf=False)
+    keywords = options(source, is_leaf=False)
     children = [module.tree_structure(one, **options(source)) for one in (tree, other)]
     word = source.choice("abc")
     return [
-        module.treespec_leaf(**given),
-        module.treespec_none(**given),
-        tried(module.treespec_tuple, children, **given),
-        tried(module.treespec_list, iter(children), **given),
-        tried(module.treespec_dict, {"b": children[0]}, **given, **{word: children[1]}),
-        tried(module.treespec_dict, [("b", children[0])], **given),
-        tried(module.treespec_ordereddict, {"b": children[0]}, **given, a=children[1]),
-        tried(module.treespec_defaultdict, int, {"b": children[0]}, **given),
-        tried(module.treespec_deque, children, source.choice((None, 1, 2)), **given),
-        tried(module.treespec_namedtuple, Point(*children), **given),
-        tried(module.treespec_namedtuple, children, **given),
-        tried(module.treespec_structseq, time.struct_time(children[:1] * 9), **given),
-        tried(module.treespec_structseq, Point(*children), **given),
-        tried(module.treespec_from_collection, [children[0], *children], **given),
-        tried(module.treespec_from_collection, [1], **given),
-        tried(module.treespec_from_collection, 1, **given),
-        tried(module.treespec_frozendict, {}, **given),
+        module.treespec_leaf(**keywords),
+        module.treespec_none(**keywords),
+        tried(module.treespec_tuple, children, **keywords),
+        tried(module.treespec_list, iter(children), **keywords),
+        tried(
+            module.treespec_dict, {"b": children[0]}, **keywords, **{word: children[1]}
+        ),
+        tried(module.treespec_dict, [("b", children[0])], **keywords),
+        tried(
+            module.treespec_ordereddict, {"b": children[0]}, **keywords, a=children[1]
+        ),
+        tried(module.treespec_defaultdict, int, {"b": children[0]}, **keywords),
+        tried(module.treespec_deque, children, source.choice((None, 1, 2)), **keywords),
+        tried(module.treespec_namedtuple, Point(*children), **keywords),
+        tried(module.treespec_namedtuple, children, **keywords),
+        tried(
+            module.treespec_structseq, time.struct_time(children[:1] * 9), **keywords
+        ),
+        tried(module.treespec_structseq, Point(*children), **keywords),
+        tried(module.treespec_from_collection, [children[0], *children], **keywords),
+        tried(module.treespec_from_collection, [1], **keywords),
+        tried(module.treespec_from_collection, 1, **keywords),
+        tried(module.treespec_frozendict, {}, **keywords),
     ]
 
 
@@ -365,11 +373,11 @@ def insertion_order(module, source, tree, other):
     namespace = source.choice(
         ("compat-x", "compat-nobody", vars(everywhere)["__GLOBAL_NAMESPACE"])
     )
-    given = options(source)
+    keywords = options(source)
     with module.dict_insertion_ordered(source.random() < 0.8, namespace=namespace):
-        leaves, spec = module.tree_flatten(tree, **given)
-        inside = module.tree_structure(other, **given)
-    return leaves, spec, inside, spec == inside, module.tree_leaves(tree, **given)
+        leaves, spec = module.tree_flatten(tree, **keywords)
+        inside = module.tree_structure(other, **keywords)
+    return leaves, spec, inside, spec == inside, module.tree_leaves(tree, **keywords)
 
 
 PROGRAMS = [
@@ -394,7 +402,7 @@ PROGRAMS = [
     transpose_maps,
     one_level,
     reports,
-    made,
+    makers,
     insertion_order,
 ]
 
@@ -404,10 +412,10 @@ def tried(function, *args, **keywords):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            found = told(function(*args, **keywords))
+            outcome = facts_of(function(*args, **keywords))
         except Exception as error:
-            found = Raised(error)
-    return found, [one.category.__name__ for one in caught]
+            outcome = Raised(error)
+    return outcome, [one.category.__name__ for one in caught]
 
 
 def struct(children):
@@ -432,7 +440,11 @@ def classes(optree):
         lambda tag, kids: record(*kids, tag),
     )
     reversed_ = (
-        lambda node: ([*node.kids][::-1], None, [*map(str, range(len(node.kids)))]),
+        lambda node: (
+            list(node.kids)[::-1],
+            None,
+            list(map(str, range(len(node.kids)))),
+        ),
         lambda aux, kids: box(kids[::-1], aux),
     )
 
@@ -459,15 +471,15 @@ def classes(optree):
 def test_random_programs(optree, classes, program, data, seed):
     """They give the same: results, types of exceptions and warnings, texts, calls."""
     trees = data.draw(pairs(classes, nodes=(*NODES, deque, struct)))
-    expected = ran(program, optree, seed, *trees)
-    assert expected == ran(program, ours, seed, *trees)
+    expected = outcome_of(program, optree, seed, *trees)
+    assert expected == outcome_of(program, ours, seed, *trees)
 
 
 @given(trees=pairs(), seed=SEEDS)
 def test_structures_are_pickled(optree, trees, seed):
     """Without classes, since those of a test have no names to be found by."""
-    expected = ran(pickles, optree, seed, *trees)
-    assert expected == ran(pickles, ours, seed, *trees)
+    expected = outcome_of(pickles, optree, seed, *trees)
+    assert expected == outcome_of(pickles, ours, seed, *trees)
 
 
 # ------------------------------------------------------------------- particular calls
@@ -497,9 +509,9 @@ CALLS = {
     "a static field": lambda m: dict(
         in_room(m, "dataclasses.field", pytree_node=False, metadata={"a": 1}).metadata
     ),
-    "the signature of a field": lambda m: [*inspect.signature(
+    "the signature of a field": lambda m: list(inspect.signature(
         importlib.import_module(f"{m.__name__}.dataclasses").field
-    ).parameters],
+    ).parameters),
     "a made class": lambda m: m.tree_flatten(
         made_class(m)(1), namespace="compat-made"
     ),
@@ -541,9 +553,9 @@ CALLS = {
     )(-3, 0),
     "reduce": lambda m: in_room(m, "functools.reduce", max, {"a": [1, 5]}),
     "a path of a path": lambda m: [
-        (a + a, a * 2, a[:1], len(a), a == a, a != a[:1], [*a], a[0].field)
+        (a + a, a * 2, a[:1], len(a), a == a, a != a[:1], list(a), a[0].field)
         if hasattr(a[0], "field")
-        else (a + a, a * 2, a[:1], len(a), a == a, a != a[:1], [*a], repr(a[0]))
+        else (a + a, a * 2, a[:1], len(a), a == a, a != a[:1], list(a), repr(a[0]))
         for a in m.tree_accessors({"a": [1, (2,)], "b": Point(1, 2)})
     ],
     "hashes": lambda m: len({*m.tree_accessors([1, 2]), *m.tree_accessors([1, 2])}),

@@ -15,7 +15,8 @@ from leafwise.compat import optree as ours
 
 class Pair:
     def __init__(self, x, y):
-        self.x, self.y = x, y
+        self.x = x
+        self.y = y
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_a_class_is_registered_for_leafwise_as_well(pairs):
     tree = {"p": Pair(1, [2])}
     assert lw.tree_leaves(tree, namespace=pairs) == [1, 2]
     paths = map(str, lw.tree_paths(tree, namespace=pairs))
-    assert [*paths] == ["['p'].x", "['p'].y[0]"]
+    assert list(paths) == ["['p'].x", "['p'].y[0]"]
     codes = [a.codify("") for a in ours.tree_accessors(tree, namespace=pairs)]
     assert codes == ["['p'].x", "['p'].y[0]"]
     assert lw.tree_leaves(tree) == ours.tree_leaves(tree) == [tree["p"]]
@@ -131,7 +132,7 @@ def test_reexport_binds_a_namespace(pairs):
         assert default == pairs
         assert tree.register_node.get(Pair).type is Pair
         assert tree.functools.reduce(max, Pair(1, 2)) == 2
-        assert {"map", "leaves", "dataclasses"} <= {*dir(tree)}
+        assert {"map", "leaves", "dataclasses"} <= set(dir(tree))
         assert "reexport" not in dir(tree)
         assert tree.PyTreeSpec is ours.PyTreeSpec
         with pytest.raises(AttributeError):

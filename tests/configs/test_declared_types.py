@@ -107,10 +107,12 @@ class Typed:
 )  # fmt: skip
 def test_a_declared_type_decides(text, value):
     """In objects, and below them in containers; of several types, the one that fits."""
-    made = override([Typed()], f"[0].{text}")[0]
-    found = getattr(made, text.partition("=")[0].partition("[")[0].partition(".")[0])
-    assert repr(found) == repr(value) or found == value != value
-    assert type(found) is type(value)
+    changed = override([Typed()], f"[0].{text}")[0]
+    attribute = getattr(
+        changed, text.partition("=")[0].partition("[")[0].partition(".")[0]
+    )
+    assert repr(attribute) == repr(value) or attribute == value != value
+    assert type(attribute) is type(value)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +147,8 @@ def test_types_that_say_nothing_leave_it_to_the_value():
     fields = [(name, sort, 1) for name, sort in types.items()]
     plain = dataclasses.make_dataclass("Plain", fields)
     cls = lw.register_dataclass(plain)
-    made = override(cls(), ["a=0.5", "b=2", "c=0.5", "d=3"])
-    assert (made.a, made.b, made.c, made.d) == (0.5, 2, 0.5, 3)
+    changed = override(cls(), ["a=0.5", "b=2", "c=0.5", "d=3"])
+    assert (changed.a, changed.b, changed.c, changed.d) == (0.5, 2, 0.5, 3)
     assert override(cls(), "b=0.5").b == 0.5  # one name is not there
     lw.unregister_pytree_node(cls)
 
@@ -179,6 +181,6 @@ def test_a_dtype_is_a_declared_type():
 )
 def test_an_added_number_is_a_number(tree, text, value):
     """Whatever is beside it; a string in quotes is a string."""
-    made = override(tree, text)
+    changed = override(tree, text)
     where = text.lstrip("+").partition("=")[0]
-    assert lw.tree_equal(lw.at(made)[where].get(), value, typematch=True)
+    assert lw.tree_equal(lw.at(changed)[where].get(), value, typematch=True)

@@ -82,9 +82,9 @@ CONFIG = {
 def test_values_are_cast_to_what_they_replace(text, value):
     """By the type of the leaf, not by what the text looks like."""
     name = text.partition("=")[0]
-    made = lw.override(CONFIG, [text])[name]
-    assert made == value
-    assert type(made) is type(value)
+    new_value = lw.override(CONFIG, [text])[name]
+    assert new_value == value
+    assert type(new_value) is type(value)
 
 
 WRONG = """
@@ -103,18 +103,18 @@ array=[1, 2] | is not a ndarray; the value at array is array([0., 0.])
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"), [line.split(" | ") for line in WRONG.strip().splitlines()]
+    ("text", "message"), [line.split(" | ") for line in WRONG.strip().splitlines()]
 )
-def test_what_is_not_of_the_sort_is_refused(text, shown):
+def test_what_is_not_of_the_sort_is_refused(text, message):
     """With the text, the place and what is there."""
     with pytest.raises(EditError) as error:
         lw.override(CONFIG, [text])
     value = text.partition("=")[2]
-    assert str(error.value) == f"override {text!r}: {value!r} {shown}"
+    assert str(error.value) == f"override {text!r}: {value!r} {message}"
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "message"),
     [
         ("flag", "expected path=value, +path=value, ++path=value or ~path"),
         ("+flag=1", "flag already exists"),
@@ -122,11 +122,11 @@ def test_what_is_not_of_the_sort_is_refused(text, shown):
         ("+int.x=1", "cannot insert at 'x' into the leaf at int"),
     ],
 )
-def test_what_is_no_override_is_refused(text, shown):
+def test_what_is_no_override_is_refused(text, message):
     """With the text, the place and what is there."""
     with pytest.raises(EditError) as error:
         lw.override(CONFIG, [text])
-    assert str(error.value) == f"override {text!r}: {shown}"
+    assert str(error.value) == f"override {text!r}: {message}"
 
 
 @given(
@@ -139,9 +139,9 @@ def test_what_is_no_override_is_refused(text, shown):
 )
 def test_the_text_of_a_value_is_the_value(value: Any):
     """What Python prints for a number is read as it."""
-    made = lw.override({"x": value}, f"x={value!r}")["x"]
-    assert made == value
-    assert type(made) is type(value)
+    changed = lw.override({"x": value}, f"x={value!r}")["x"]
+    assert changed == value
+    assert type(changed) is type(value)
 
 
 @given(st.text())
@@ -160,9 +160,9 @@ def test_any_text_is_a_text_in_quotes(text):
 )
 def test_sets_are_written_with_their_items(old, text, new):
     """Not made of the letters of the text."""
-    found = lw.override({"a": old}, f"a={text}")["a"]
-    assert found == new
-    assert type(found) is type(old)
+    value = lw.override({"a": old}, f"a={text}")["a"]
+    assert value == new
+    assert type(value) is type(old)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_the_type_of_a_leaf_refuses_is_an_edit_error(old, text):
     assert len(str(caught.value)) < 250
 
 
-PIECES = [*"ab[]'.=+~*{}:-1 "]
+PIECES = list("ab[]'.=+~*{}:-1 ")
 PIECES += ["9" * 5000, "nan", "inf", "()", "f''", "\0", "\ud800", "<flat index ", ">"]
 LEAVES = {
     "a": 1,

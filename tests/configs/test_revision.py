@@ -42,7 +42,7 @@ def sorted_(tree):
         return {key: sorted_(tree[key]) for key in sorted(tree, key=repr)}
     if getattr(tree, "tzinfo", None):
         return tree.astimezone(UTC)
-    return [*map(sorted_, tree)] if isinstance(tree, list) else tree
+    return list(map(sorted_, tree)) if isinstance(tree, list) else tree
 
 
 # ------------------------------------------------------------------------ random edits

@@ -110,9 +110,9 @@ def test_values_are_cast_to_declared_types(overlay, value):
     (name,) = overlay
     if name == "plain":
         value.size = 3  # not `derived`: nothing runs its `__post_init__`
-    made = getattr(merge(config, overlay), name)
-    assert made == value
-    assert type(made) is type(value)
+    merged_value = getattr(merge(config, overlay), name)
+    assert merged_value == value
+    assert type(merged_value) is type(value)
     deep = merge({"run": {"a": config}}, {"run": {"a": overlay}})
     assert getattr(deep["run"]["a"], name) == value
     assert config.steps == 10
@@ -231,8 +231,8 @@ def test_the_base_wins_and_errors():
 def test_dataclasses_that_are_not_registered():
     """They are nodes where a mapping is merged into them; no code of theirs runs."""
     plain = Plain(optim=Optim(3.0))
-    made = merge(plain, {"size": 5, "optim": {"name": "sgd"}})
-    assert (made.size, made.derived, made.optim) == (5, 2, Optim(3.0, "sgd"))
+    merged = merge(plain, {"size": 5, "optim": {"name": "sgd"}})
+    assert (merged.size, merged.derived, merged.optim) == (5, 2, Optim(3.0, "sgd"))
     assert plain == Plain(optim=Optim(3.0))
     assert merge({"a": Frozen()}, {"a": {"names": ["x"]}}) == {"a": Frozen(1, ("x",))}
     other = Plain(7)

@@ -86,11 +86,11 @@ class Config:
 def test_a_value_of_the_declared_type(text, value):
     """It is made of what the text says; dicts set fields, or make an object."""
     config = Config(opt=Optim(0.3))
-    made = lw.override(config, text)
+    changed = lw.override(config, text)
     name = text.lstrip("+").replace("[", "=").replace(".", "=").partition("=")[0]
-    found = getattr(made, name)
-    assert found == value
-    assert lw.tree_map(type, lw.to_flat(found, strict=False)) == lw.tree_map(
+    attribute = getattr(changed, name)
+    assert attribute == value
+    assert lw.tree_map(type, lw.to_flat(attribute, strict=False)) == lw.tree_map(
         type, lw.to_flat(value, strict=False)
     )
     assert config == Config(opt=Optim(0.3))
@@ -208,15 +208,15 @@ def test_containers_keep_their_class():
         items: Sequence[int]
 
     config = Containers(collections.OrderedDict(a=1), (1, 2))
-    made = lw.override(config, ["table={b: 2}", "items=[3]"])
-    assert repr(made.table) == repr(collections.OrderedDict(b=2))
-    assert made.items == (3,)
+    changed = lw.override(config, ["table={b: 2}", "items=[3]"])
+    assert repr(changed.table) == repr(collections.OrderedDict(b=2))
+    assert changed.items == (3,)
 
 
 def test_a_recursive_type():
     """A dict may be as deep as Python's recursion allows."""
-    made = lw.override(Tree(), "below={below: {below: null, size: 3}}")
-    assert made == Tree(Tree(Tree(size=3)))
+    changed = lw.override(Tree(), "below={below: {below: null, size: 3}}")
+    assert changed == Tree(Tree(Tree(size=3)))
 
 
 @lw.dataclass

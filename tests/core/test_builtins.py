@@ -66,10 +66,10 @@ class Word(enum.StrEnum):
 )
 def test_built_in_nodes(tree, leaves, text):
     """Each built-in node flattens, prints and rebuilds."""
-    found, treedef = lw.tree_flatten(tree)
-    assert found == leaves
+    flat_leaves, treedef = lw.tree_flatten(tree)
+    assert flat_leaves == leaves
     assert repr(treedef) == text
-    rebuilt = lw.tree_unflatten(treedef, found)
+    rebuilt = lw.tree_unflatten(treedef, flat_leaves)
     assert repr(rebuilt) == repr(tree)
     assert type(rebuilt) is type(tree)
 
@@ -176,12 +176,13 @@ def test_keys_that_are_equal_across_types_keep_their_own_type():
     """A remembered order never puts one key in the place of an equal one."""
     lw.tree_leaves({"b": 0, "a": 0})
     lw.tree_leaves({2: 0, 1: 0})
-    words, numbers = {Word.b: 1, Word.a: 2}, {2.0: 1, True: 2}
+    words = {Word.b: 1, Word.a: 2}
+    numbers = {2.0: 1, True: 2}
     for tree in (words, numbers):
         rebuilt = lw.tree_unflatten(lw.tree_structure(tree), lw.tree_leaves(tree))
         mapped = lw.tree_map(lambda x: x, tree)
-        assert [*map(type, rebuilt)] == [*map(type, tree)]
-        assert [*map(type, mapped)] == [*map(type, tree)]
+        assert list(map(type, rebuilt)) == list(map(type, tree))
+        assert list(map(type, mapped)) == list(map(type, tree))
 
 
 class Rank(str, enum.Enum):  # noqa: UP042  # with an order of its own
@@ -190,7 +191,7 @@ class Rank(str, enum.Enum):  # noqa: UP042  # with an order of its own
     TOP = "top"
 
     def __lt__(self, other):
-        return [*Rank].index(self) < [*Rank].index(other)
+        return list(Rank).index(self) < list(Rank).index(other)
 
 
 class Backwards(int):
@@ -207,7 +208,8 @@ class Backwards(int):
 )
 def test_leaf_order_does_not_depend_on_the_trees_before(keys, plain):
     """Keys with an order of their own keep it after equal plain keys were seen."""
-    own, equal = {key: str(key) for key in keys}, {key: str(key) for key in plain}
+    own = {key: str(key) for key in keys}
+    equal = {key: str(key) for key in plain}
     for trees in ([own], [equal, own], [own, equal]):
         for tree in trees * 4:
             ordered = [tree[key] for key in sorted(tree)]
@@ -225,7 +227,8 @@ def test_leaf_order_does_not_depend_on_the_trees_before(keys, plain):
 
 def test_mappings_pair_by_key_and_differ_as_structures():
     """dict, OrderedDict and defaultdict map together, in the order of the first."""
-    plain, ordered = {"a": 1, "b": 2}, OrderedDict(b=20, a=10)
+    plain = {"a": 1, "b": 2}
+    ordered = OrderedDict(b=20, a=10)
     counting = defaultdict(int, b=200, a=100)
     assert lw.tree_map(lambda *xs: xs, plain, ordered, counting) == {
         "a": (1, 10, 100),
@@ -257,7 +260,9 @@ PARTIALS = {
 @pytest.mark.parametrize("make", PARTIALS.values(), ids=PARTIALS)
 def test_partials_around_partials_are_equal_by_their_parts(make):
     """Their treedefs are equal, hash alike, map together and survive a pickle."""
-    node, other, different = make(1), make(1), make(5)
+    node = make(1)
+    other = make(1)
+    different = make(5)
     treedef = lw.tree_structure(node)
     assert treedef == lw.tree_structure(other)
     assert hash(treedef) == hash(lw.tree_structure(other))

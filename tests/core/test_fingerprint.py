@@ -35,7 +35,7 @@ def sets_are_leaves():
         lw.unregister_pytree_node(set)
 
 
-def known(sort):
+def recorded_digests(sort):
     """Return the digests in the table, of trees of one sort."""
     lines = TABLE.read_text(encoding="utf-8").splitlines()
     return [line.split()[1] for line in lines if line.startswith(f"{sort} ")]
@@ -61,9 +61,9 @@ def same(a, b):
 @pytest.mark.parametrize("sort", ["values", "static", "trees"])
 def test_the_same_on_each_python(sort):
     """What stands in the table; and no two are the same."""
-    found = fingerprint_trees.short_fingerprints(sort)
-    assert found == known(sort)
-    assert len({*found}) == len(found)
+    digests = fingerprint_trees.short_fingerprints(sort)
+    assert digests == recorded_digests(sort)
+    assert len(set(digests)) == len(digests)
 
 
 @pytest.mark.needs("processes")
@@ -75,22 +75,21 @@ def test_the_same_for_each_seed_of_hashes():
     )
     folders = [str(Path(fingerprint_trees.__file__).parents[1]), *sys.path]
     env = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(folders)}
-    told = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
-    assert told.split() == known("values")
+    output = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
+    assert output.split() == recorded_digests("values")
 
 
 def test_what_does_not_count():
     """The order of dicts, sharing, identity, the interning of strings, copies."""
-    one, other = ["x"], ["x"]
+    one = ["x"]
+    other = ["x"]
     assert lw.fingerprint([one, one]) == lw.fingerprint([one, other])
     assert lw.fingerprint(["aa", "aa"]) == lw.fingerprint(["aa", "aaZ"[:-1]])
     assert lw.fingerprint([{"a": one}, one]) == lw.fingerprint([{"a": other}, one])
     assert lw.fingerprint({"a": 1, "b": 2}) == lw.fingerprint({"b": 2, "a": 1})
     assert lw.fingerprint({1: 0, "a": 1}) == lw.fingerprint({"a": 1, 1: 0})
-    left, right = (
-        {"static": {"p": 1, "q": {2, "r"}}},
-        {"static": {"q": {"r", 2}, "p": 1}},
-    )
+    left = {"static": {"p": 1, "q": {2, "r"}}}
+    right = {"static": {"q": {"r", 2}, "p": 1}}
     assert same(left, right)
     for tree in fingerprint_trees.TREES:
         again = lw.tree_map(lambda leaf: leaf, tree)
@@ -114,23 +113,24 @@ def test_what_may_not_be_mixed_up():
         *([None], [], [()], [[None]], [False], [0], [0.0], [0j], [""], [b""], ["\0"]),
         *({"a": {}}, {"a": []}, {"a": None}, {"b": None}, {"a": {"b": None}}),
     ]
-    found = {lw.fingerprint(tree) for tree in alike}
-    assert len(found) == len(alike)
+    digests = {lw.fingerprint(tree) for tree in alike}
+    assert len(digests) == len(alike)
     nested = {lw.fingerprint(fingerprint_trees.Box((), tree)) for tree in alike}
     assert len(nested) == len(alike)
-    assert not nested & found
+    assert not nested & digests
 
 
 @given(trees(), trees())
 def test_equal_trees_and_no_others(one, other):
     """As `tree_equal` has it, if types count."""
-    found = lw.fingerprint(one) == lw.fingerprint(other)
+    have_one_digest = lw.fingerprint(one) == lw.fingerprint(other)
     equal = lw.tree_equal(one, other, typematch=True)
-    assert not found or equal
-    assert found or not equal or repr(one) != repr(other)
+    assert not have_one_digest or equal
+    assert have_one_digest or not equal or repr(one) != repr(other)
     assert lw.fingerprint(lw.tree_map(lambda x: x, one)) == lw.fingerprint(one)
     assert lw.fingerprint(pickle.loads(pickle.dumps(one))) == lw.fingerprint(one)
-    first, second = lw.tree_structure(one), lw.tree_structure(other)
+    first = lw.tree_structure(one)
+    second = lw.tree_structure(other)
     assert lw.fingerprint(first) != lw.fingerprint(second) or first == second
     again = lw.tree_structure(lw.tree_map(lambda _: object(), one))
     assert lw.fingerprint(again) == lw.fingerprint(first)
@@ -150,7 +150,7 @@ scalars = (
     | st.datetimes(timezones=ZONES)
     | st.dates()
     | st.timedeltas()
-    | st.sampled_from([*fingerprint_trees.VALUES])
+    | st.sampled_from(list(fingerprint_trees.VALUES))
 )
 
 
@@ -176,7 +176,8 @@ class Shade(enum.StrEnum):
     DARK = "dark"
 
 
-NAN, DECIMAL = float("nan"), decimal.Decimal
+NAN = float("nan")
+DECIMAL = decimal.Decimal
 NOON = datetime.datetime(2026, 1, 1, 12)
 EAST = datetime.timezone(datetime.timedelta(hours=2))
 SAME = [
@@ -229,20 +230,29 @@ def test_a_type_that_is_not_known():
         lw.fingerprint(tree)
     assert str(caught.value.path) == "['b'][0]"
     assert "Opaque is not a type that has one; leaf_bytes can give" in str(caught.value)
-    by_content = lambda value: b"%d" % value.content  # noqa: E731
-    found = [
+
+    def by_content(value):
+        return b"%d" % value.content
+
+    digests = [
         lw.fingerprint({"a": 1, "b": [Opaque(n)]}, leaf_bytes=by_content)
         for n in (1, 2, 1)
     ]
-    assert found[0] == found[2] != found[1]
+    assert digests[0] == digests[2] != digests[1]
     inside = ({"a": {1: Opaque(n)}} for n in (1, 2))
     first, second = (as_leaf(value, leaf_bytes=by_content) for value in inside)
     assert first != second
     assert lw.fingerprint([1], leaf_bytes=by_content) == lw.fingerprint([1])
-    local = lambda: 1  # noqa: E731
+
+    def local():
+        return 1
+
     with pytest.raises(CompareError):
         lw.fingerprint([[Opaque(1)], local])
-    named = lambda value: b"%d" % getattr(value, "content", 7)  # noqa: E731
+
+    def named(value):
+        return b"%d" % getattr(value, "content", 7)
+
     assert lw.fingerprint([local], leaf_bytes=named) != lw.fingerprint([7])
 
 
@@ -257,9 +267,9 @@ def test_what_leaf_bytes_does_wrong():
     assert caught.value.__notes__ == ["at key path ['a'][0]"]
     with pytest.raises(
         TypeError, match="leaf_bytes must return bytes, got str"
-    ) as told:
+    ) as excinfo:
         lw.fingerprint({"a": [Opaque(7)]}, leaf_bytes=lambda _: "text")
-    assert told.value.__notes__ == ["at key path ['a'][0]"]
+    assert excinfo.value.__notes__ == ["at key path ['a'][0]"]
 
 
 def test_aux_data_without_a_fingerprint():
@@ -267,7 +277,10 @@ def test_aux_data_without_a_fingerprint():
     box = fingerprint_trees.Box
     tree = {"x": [box((1, 2), Opaque())]}
     note = "at key path ['x'][0]"
-    of_structure = lambda tree: lw.fingerprint(lw.tree_structure(tree))  # noqa: E731
+
+    def of_structure(tree):
+        return lw.fingerprint(lw.tree_structure(tree))
+
     for make, notes in (
         (lw.fingerprint, [note]),
         (of_structure, [note, "at the root of the tree"]),
@@ -285,7 +298,8 @@ def test_aux_data_without_a_fingerprint():
 
 class Coded:
     def __init__(self, item, opaque):
-        self.item, self.opaque = item, opaque
+        self.item = item
+        self.opaque = opaque
 
 
 def test_codecs_are_asked():
@@ -298,8 +312,8 @@ def test_codecs_are_asked():
     plain = lw.fingerprint(Coded(1, 2))
     lw.files.register_codec(Coded, lambda o: o.content, lambda text: Opaque(text))
     contents = {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 3}
-    found = [lw.fingerprint(Coded(1, Opaque(content))) for content in contents]
-    assert found[0] == found[1] != found[2]
+    digests = [lw.fingerprint(Coded(1, Opaque(content))) for content in contents]
+    assert digests[0] == digests[1] != digests[2]
     assert lw.fingerprint(Coded(1, 2)) == plain
 
 
@@ -317,8 +331,8 @@ class Settings:
 
 def test_static_instances():
     """By their fields, if they have any that `==` compares."""
-    found = {lw.fingerprint([Settings(depth)]) for depth in (1, 2, 1)}
-    assert len(found) == 2
+    digests = {lw.fingerprint([Settings(depth)]) for depth in (1, 2, 1)}
+    assert len(digests) == 2
     with pytest.raises(TreeDefError, match="Held is not a type that has one"):
         lw.fingerprint([Held(1)])
 
@@ -329,7 +343,7 @@ def test_static_instances():
 def test_arrays_on_each_python():
     """What stands in the table."""
     pytest.importorskip("numpy")
-    assert fingerprint_trees.short_fingerprints("arrays") == known("arrays")
+    assert fingerprint_trees.short_fingerprints("arrays") == recorded_digests("arrays")
 
 
 def fp(array):
@@ -386,7 +400,7 @@ DTYPES = [
 def test_elements_count_wherever_they_stand():
     """Strides, the order of bytes, zeros and NaN are one; dtypes and shapes are not."""
     for alike, others in groups_of_arrays():
-        assert len({*map(fp, alike)}) == 1
+        assert len(set(map(fp, alike))) == 1
         assert len({fp(alike[0]), *map(fp, others)}) == len(others) + 1
 
 
@@ -414,8 +428,8 @@ def test_arrays_that_are_not_known():
     array = sparse.csr_array([[1.0, 0.0]])
     with pytest.raises(CompareError, match="a library that is not known here"):
         fp(array)
-    found = [
+    digests = [
         lw.fingerprint([matrix], leaf_bytes=lambda x: x.toarray().tobytes())
         for matrix in (array, array.copy(), array * 2)
     ]
-    assert found[0] == found[1] != found[2]
+    assert digests[0] == digests[1] != digests[2]

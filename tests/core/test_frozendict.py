@@ -45,7 +45,12 @@ def test_leaves_come_in_sorted_order_and_the_order_of_insertion_is_kept(tree):
 
 
 @pytest.mark.parametrize(
-    "kind", [dict, OrderedDict, lambda items: defaultdict(int, items)]
+    "kind",
+    [
+        dict,
+        OrderedDict,
+        pytest.param(lambda items: defaultdict(int, items), id="defaultdict"),
+    ],
 )
 def test_it_is_paired_with_other_dicts_by_key(kind):
     """The first tree decides the type; treedefs are different."""

@@ -49,7 +49,7 @@ OPERATIONS = {
         lambda: lw.tree_leaves(tree, is_leaf=no_path, is_leaf_takes_path=True)
     ),
     "paths": lambda tree: lambda: lw.tree_leaves_with_path(tree),
-    "iterate": lambda tree: lambda: [*lw.tree.iter(tree)],
+    "iterate": lambda tree: lambda: list(lw.tree.iter(tree)),
     "map": lambda tree: lambda: lw.tree_map(id, tree),
     "map two": lambda tree: lambda: lw.tree_map(max, tree, tree),
     "map path": lambda tree: lambda: lw.tree_map_with_path(no_path, tree),
@@ -97,6 +97,9 @@ def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
 
 def test_names_in_files_are_never_stand_ins():
     """Texts of keys are guarded against classes of users, not against signals."""
-    work = lambda: lw.selection.to_flat([1, {"a": [2, [3]]}])  # noqa: E731
+
+    def work():
+        return lw.selection.to_flat([1, {"a": [2, [3]]}])
+
     for at in range(count_instructions(work, TEXTS)):
         exception_reaches_caller(work, TimeoutError("stop"), at, TEXTS)

@@ -95,7 +95,7 @@ def test_the_text_of_a_path_says_one_thing(tree):
     """Paths are read back, read the tree, and are never two for one text."""
     pairs = lw.tree_leaves_with_path(tree)
     texts = [str(path) for path, _ in pairs]
-    assert len({*texts}) == len(texts)
+    assert len(set(texts)) == len(texts)
     for (path, leaf), text in zip(pairs, texts, strict=True):
         again = lw.KeyPath.parse(text)
         assert again == path
@@ -252,9 +252,9 @@ PIECES += ["9" * 5000, "<flat index ", ">", "\\", "\0", "\ud800", " ", "Ô¨Å", "¬
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_any_text_is_a_path_or_an_error(text):
     """Nothing but `PathError` is raised, and what is read is written again."""
-    for whole in (text, f"[{text}]", f"[<flat index {text}>]"):
+    for path_text in (text, f"[{text}]", f"[<flat index {text}>]"):
         try:
-            path = lw.KeyPath.parse(whole)
+            path = lw.KeyPath.parse(path_text)
         except PathError:
             continue
         again = lw.KeyPath.parse(str(path))
@@ -338,7 +338,7 @@ def test_paths_join_and_split():
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "found"),
+    ("path", "text", "message"),
     [
         (
             "['optim']['rl']",
@@ -355,7 +355,7 @@ def test_paths_join_and_split():
          "there has [<flat index 0>]", "['held']"),
     ],
 )  # fmt: skip
-def test_reading_what_is_not_there(path, text, found):
+def test_reading_what_is_not_there(path, text, message):
     """The error names the longest part that exists, and the nearest keys there."""
     tree = {"optim": {"lr": 1, "wd": 2}, "layers": [1, 2]}
     if "point" in path or "held" in path:
@@ -364,7 +364,7 @@ def test_reading_what_is_not_there(path, text, found):
         lw.KeyPath.parse(path)(tree)
     assert str(error.value) == text
     assert str(error.value.path) == path
-    assert str(error.value.found) == found
+    assert str(error.value.found) == message
     assert isinstance(error.value, LookupError)
 
 
@@ -374,10 +374,10 @@ def test_a_path_of_a_deep_tree_is_a_tuple_of_its_keys():
     for _ in range(150):
         tree = [tree]
     walked = [path for path, _ in lw.tree_walk(tree)][-1]
-    seen = []
-    lw.tree_visit(tree, lambda node, path, _: seen.append(path) or node)
-    for path in (walked, seen[-1]):
+    paths = []
+    lw.tree_visit(tree, lambda node, path, _: paths.append(path) or node)
+    for path in (walked, paths[-1]):
         assert type(path) is lw.KeyPath
         assert tuple.__len__(path) == 150
         assert "%s" * 150 % path == "[0]" * 150
-        assert (*path,) == path == lw.KeyPath([lw.SequenceKey(0)] * 150)
+        assert tuple(path) == path == lw.KeyPath([lw.SequenceKey(0)] * 150)

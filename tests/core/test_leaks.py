@@ -129,8 +129,8 @@ def bare_dataclass():
 
 
 def namedtuple():
-    made = collections.namedtuple("Local", "x y")
-    return made, functools.partial(made, 1, 2)
+    cls = collections.namedtuple("Local", "x y")
+    return cls, functools.partial(cls, 1, 2)
 
 
 def typed_namedtuple():
@@ -245,9 +245,9 @@ def collect():
 
 @pytest.mark.parametrize("sort", LEAVES + OTHERS + REGISTERED)
 def test_a_class_goes_after_64_others(sort):
-    found = use_and_forget(sort)
+    reference = use_and_forget(sort)
     collect()
-    assert found() is None
+    assert reference() is None
 
 
 @pytest.mark.parametrize("sort", LEAVES)
@@ -260,17 +260,17 @@ def test_classes_of_leaves_go_at_once(sort, no_gc):
             lw.tree_leaves(tree, is_leaf=lambda x: x is None)
         return weakref.ref(cls)
 
-    known = [once() for _ in range(50)]
+    references = [once() for _ in range(50)]
     gc.collect(0)
-    assert sum(found() is not None for found in known) <= 4
+    assert sum(reference() is not None for reference in references) <= 4
     collect()
-    assert [found() for found in known] == [None] * 50
+    assert [reference() for reference in references] == [None] * 50
 
 
 def test_what_is_registered_stays():
-    found = weakref.ref(registered()[0])
+    reference = weakref.ref(registered()[0])
     collect()
-    cls = found()
+    cls = reference()
     assert lw.tree_leaves([cls(7)]) == [7]
     lw.unregister_pytree_node(cls)
 
@@ -280,5 +280,5 @@ def test_what_is_registered_stays():
 
 def test_no_function_of_ours_runs_in_the_garbage_collector():
     """Python drops what is raised in one, such as the KeyboardInterrupt of Ctrl-C."""
-    known = [getattr(f, "__module__", None) or "" for f in gc.callbacks]
-    assert not [name for name in known if name.startswith("leafwise")]
+    modules = [getattr(f, "__module__", None) or "" for f in gc.callbacks]
+    assert not [name for name in modules if name.startswith("leafwise")]

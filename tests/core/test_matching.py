@@ -169,7 +169,7 @@ def test_all_differences_are_found_and_five_are_shown():
     """The text has five, the rest is counted, and the error holds them all."""
     first = {name: [0] for name in "abcdefg"}
     second = dict.fromkeys("abcdefg", 0) | {"c": [0]}
-    error = error_of(first, [first, second][1])
+    error = error_of(first, second)
     assert str(error) == "\n".join(
         [
             "tree 1 does not have the structure of the first tree, in 6 places:",
@@ -214,8 +214,8 @@ def test_positions_without_names_say_nothing_about_another_class():
         lw.register_pytree_node(
             cls, lambda _, children=children: (children, None), lambda _, __: None
         )
-    (found,) = lw.tree.equality_errors(first(), second())
-    assert found.path == ()
+    (difference,) = lw.tree.equality_errors(first(), second())
+    assert difference.path == ()
 
 
 class NoHash:
@@ -326,7 +326,7 @@ def test_a_node_that_cannot_be_flattened_is_still_described():
 # ------------------------------------------------- nodes that look the same, and differ
 
 
-def made(cls):
+def pair_class(cls):
     """Return a class that has the name of others."""
     if cls == "dataclass":
 
@@ -339,7 +339,8 @@ def made(cls):
 
         class Pair(lw.Pytree):
             def __init__(self, a, b):
-                self.a, self.b = lw.data(a), b
+                self.a = lw.data(a)
+                self.b = b
 
     else:
         Pair = namedtuple("Pair", "a b")
@@ -349,17 +350,21 @@ def made(cls):
 @pytest.mark.parametrize("cls", ["dataclass", "Pytree", "named tuple"])
 def test_classes_of_one_name_are_told_apart(cls):
     """In the error of a map, and where treedefs are compared."""
-    one, other = made(cls)(1, 2), made(cls)(1, 2)
+    one = pair_class(cls)(1, 2)
+    other = pair_class(cls)(1, 2)
     with pytest.raises(lw.StructureError) as caught:
         lw.tree_map(lambda x, y: x, one, other)
-    (found,) = lw.tree.equality_errors(one, other)
-    assert caught.value.differences == (found,)
-    assert found.actual == f"{found.expected} (a different class with the same name)"
+    (difference,) = lw.tree.equality_errors(one, other)
+    assert caught.value.differences == (difference,)
+    assert (
+        difference.actual
+        == f"{difference.expected} (a different class with the same name)"
+    )
     type(other).__module__ = "elsewhere"
-    (found,) = lw.tree.equality_errors(one, other)
+    (difference,) = lw.tree.equality_errors(one, other)
     name = type(one).__qualname__
-    assert found.expected.endswith(f" ({__name__}.{name})")
-    assert found.actual.endswith(f" (elsewhere.{name})")
+    assert difference.expected.endswith(f" ({__name__}.{name})")
+    assert difference.actual.endswith(f" (elsewhere.{name})")
 
 
 SAME_TEXT = {
@@ -406,8 +411,8 @@ SAME_TEXT = {
 def test_what_a_short_description_leaves_out_is_added(case):
     """Where both sides would be the same text."""
     one, other, texts = SAME_TEXT[case]
-    (found,) = lw.tree.equality_errors(one, other)
-    assert (found.expected, found.actual) == texts
+    (difference,) = lw.tree.equality_errors(one, other)
+    assert (difference.expected, difference.actual) == texts
 
 
 def test_factories_that_print_the_same():
@@ -421,8 +426,8 @@ def test_factories_that_print_the_same():
             return "zero"
 
     nodes = (defaultdict(Factory(), a=1) for _ in range(2))
-    (found,) = lw.tree.equality_errors(*nodes)
-    assert found.actual == (
+    (difference,) = lw.tree.equality_errors(*nodes)
+    assert difference.actual == (
         "defaultdict with keys 'a' and factory zero (a different value with the same "
         "repr)"
     )
@@ -445,10 +450,10 @@ class Static:
 )
 def test_aux_data_that_prints_the_same_is_told_apart(one, other, endings):
     """By dtype, by shape, or by where the texts begin to differ."""
-    (found,) = lw.tree.equality_errors(Static(1, one), Static(1, other))
-    assert found.expected.endswith(endings[0])
-    assert found.actual.endswith(endings[1])
-    assert found.expected != found.actual
+    (difference,) = lw.tree.equality_errors(Static(1, one), Static(1, other))
+    assert difference.expected.endswith(endings[0])
+    assert difference.actual.endswith(endings[1])
+    assert difference.expected != difference.actual
 
 
 def test_a_class_that_was_registered_anew():
@@ -469,8 +474,8 @@ def test_a_class_that_was_registered_anew():
     register()
     old = lw.tree_structure(Pair(1))
     lw.unregister_pytree_node(Pair)
-    (found,) = old.explain(lw.tree_structure(Pair(1)))
-    assert found.actual == "a leaf"
+    (difference,) = old.explain(lw.tree_structure(Pair(1)))
+    assert difference.actual == "a leaf"
     with pytest.raises(lw.StructureError) as caught:
         old.flatten_up_to(Pair(1, 2))
     name = Pair.__qualname__
@@ -480,19 +485,19 @@ def test_a_class_that_was_registered_anew():
     )
     assert f"{name} is a subclass" not in str(caught.value)
     register()
-    (found,) = old.explain(lw.tree_structure(Pair(1)))
+    (difference,) = old.explain(lw.tree_structure(Pair(1)))
     where = lw.registry.lookup(Pair).where
-    assert found.expected == f"{name} with 1 child (registered at {where})"
+    assert difference.expected == f"{name} with 1 child (registered at {where})"
     assert (
-        found.actual
+        difference.actual
         == f"{name} with 1 child (registered at {where}, in another registration)"
     )
     lw.namespace("mismatch-anew")
     register("mismatch-anew")
-    (found,) = lw.tree_structure(Pair(1)).explain(
+    (difference,) = lw.tree_structure(Pair(1)).explain(
         lw.tree_structure(Pair(1), namespace="mismatch-anew")
     )
-    assert found.actual == (
+    assert difference.actual == (
         f"{name} with 1 child (registered in namespace 'mismatch-anew' at {where})"
     )
 
@@ -516,7 +521,7 @@ def test_a_subclass_of_the_same_name():
 def test_order_as_structure_is_told_from_order_that_is_none():
     """A dict of a namespace with insertion order is another sort of node."""
     lw.namespace("mismatch-given", dict_order="insertion")
-    given = lw.tree_structure({"a": 1}, namespace="mismatch-given")
-    (found,) = lw.tree_structure({"a": 1}).explain(given)
-    assert found.expected == "dict with keys 'a' (keys sorted)"
-    assert found.actual == "dict with keys 'a' (keys as inserted)"
+    ordered = lw.tree_structure({"a": 1}, namespace="mismatch-given")
+    (difference,) = lw.tree_structure({"a": 1}).explain(ordered)
+    assert difference.expected == "dict with keys 'a' (keys sorted)"
+    assert difference.actual == "dict with keys 'a' (keys as inserted)"

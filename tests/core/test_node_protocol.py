@@ -18,13 +18,13 @@ class ProxyRule(Rule):
     item_key = lw.DictKey
 
     def flatten(self, node):
-        return [*node.values()], tuple(node)
+        return list(node.values()), tuple(node)
 
     def unflatten(self, aux, children):
         return MappingProxyType(dict(zip(aux, children, strict=True)))
 
     def keys(self, aux, _arity):
-        return [*map(lw.DictKey, aux)]
+        return list(map(lw.DictKey, aux))
 
     def items(self, node):
         return dict(node)
@@ -66,7 +66,7 @@ def test_it_is_edited():
     assert lw.at(TREE)["a[1].c"].set(4) == proxy(b=1, a=[2, proxy(c=4)])
     assert lw.at(TREE)["b"].delete() == proxy(a=[2, proxy(c=3)])
     assert lw.at(TREE)["z"].insert(9) == proxy(b=1, a=[2, proxy(c=3)], z=9)
-    assert [*lw.selection.tree_rename(TREE, "b", "x")] == ["x", "a"]
+    assert list(lw.selection.tree_rename(TREE, "b", "x")) == ["x", "a"]
     assert type(lw.at(TREE)["b"].set(0)) is MappingProxyType
     deleted = lw.tree_visit(TREE, lambda x, path, _: lw.DELETE if x == 1 else x)
     assert deleted == proxy(a=[2, proxy(c=3)])

@@ -41,11 +41,11 @@ def test_a_registration_inside_of_a_registration(start, box):
         lw.register_static(inside)
 
     for at in range(start, start + 40):
-        with interrupted(swap, at, REGISTERING) as done:
+        with interrupted(swap, at, REGISTERING) as interruption:
             lw.register_static(outside)
         assert lw.is_registered(outside)
         assert lw.tree_leaves([outside()]) == []
-        if done:
+        if interruption:
             assert not lw.is_registered(box)
             assert lw.is_registered(inside)
             assert lw.tree_leaves([inside()]) == []
@@ -64,14 +64,14 @@ def test_an_interrupt_inside_of_a_registration(request):
 
     for at in range(0, 300, 3):
         cls = type("Stopped", (), {"__module__": "nowhere"})
-        with interrupted(stop, at, REGISTERING, signals=True) as done:
+        with interrupted(stop, at, REGISTERING, signals=True) as interruption:
             try:
                 lw.register_static(cls)
             except KeyboardInterrupt:
-                assert done
-        known = lw.is_registered(cls)
-        assert (lw.tree_leaves([cls()]) == []) is known
-        if not known:
+                assert interruption
+        is_known = lw.is_registered(cls)
+        assert (lw.tree_leaves([cls()]) == []) is is_known
+        if not is_known:
             lw.register_static(cls)
         lw.unregister_pytree_node(cls)
 
@@ -294,11 +294,11 @@ def test_each_value_stays_with_its_key_while_a_dict_turns(make, deep):
     """Keys and values are read in one step, whatever sorting the keys does."""
     for size in (2, 3, 7, 20):
         tree = Turning.tree = make({Turning(f"k{n:02}"): n for n in range(size)})
-        whole = [tree]
+        outer = [tree]
         for _ in range(200 * deep):
-            whole = [whole]
-        found = lw.tree_leaves_with_path(whole)
-        assert [(path[-1].key.name, x) for path, x in found] == [
+            outer = [outer]
+        pairs = lw.tree_leaves_with_path(outer)
+        assert [(path[-1].key.name, x) for path, x in pairs] == [
             (f"k{n:02}", n) for n in range(size)
         ]
         leaves, treedef = lw.tree_flatten(tree)
@@ -309,7 +309,7 @@ def test_each_value_stays_with_its_key_while_a_dict_turns(make, deep):
 
 def turn(tree, rounds):
     for _ in range(rounds):
-        for key in [*tree]:
+        for key in list(tree):
             tree[key] = tree.pop(key)
 
 
@@ -323,24 +323,28 @@ ORDERED = pytest.param(
 
 
 @pytest.mark.needs("threads")
-@pytest.mark.parametrize("make", [dict, ORDERED, lambda d: defaultdict(int, d)])
+@pytest.mark.parametrize(
+    "make",
+    [dict, ORDERED, pytest.param(lambda d: defaultdict(int, d), id="defaultdict")],
+)
 @pytest.mark.parametrize("size", [3, 40])
 @pytest.mark.parametrize("order", ["sorted", "insertion"])
 def test_a_dict_that_another_thread_turns(make, size, order):
     """Each leaf is the value of its key, or there is an error."""
     ns = lw.namespace(f"turning {order}", dict_order=order)
     tree = make({f"k{n}": f"k{n}" for n in range(size)})
-    wrong, stop = [], []
+    wrong = []
+    stop = []
 
     def read():
         try:
             for _ in range(150):
                 try:
-                    found = ns.tree_leaves_with_path({"in": tree})
+                    pairs = ns.tree_leaves_with_path({"in": tree})
                     leaves, treedef = ns.tree_flatten(tree)
                 except (RuntimeError, KeyError):
                     continue
-                wrong.extend(pair for pair in found if pair[0][-1].key != pair[1])
+                wrong.extend(pair for pair in pairs if pair[0][-1].key != pair[1])
                 rebuilt = treedef.unflatten(leaves)
                 wrong.extend(pair for pair in rebuilt.items() if pair[0] != pair[1])
         finally:

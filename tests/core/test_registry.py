@@ -276,7 +276,8 @@ def test_a_registered_leaf_is_a_leaf():
 
 def test_subclasses_follow_only_when_asked():
     """Dispatch is on the exact class; `inherit=True` extends it to subclasses."""
-    plain, family = register_box(), register_box(inherit=True)
+    plain = register_box()
+    family = register_box(inherit=True)
 
     class Plain(plain):
         pass
@@ -383,7 +384,8 @@ def test_exist_ok_replaces_the_class_of_the_same_name():
             Model, flatten_box, lambda _, kids: Model(*kids), exist_ok=True
         )
 
-    first, second = cell(), cell()
+    first = cell()
+    second = cell()
     assert lw.tree_leaves(second(1)) == [1]
     assert not lw.is_registered(first)
 
@@ -418,5 +420,5 @@ def test_a_view_in_which_dicts_are_walked_as_inserted():
     assert flatten(tree, view)[0] == [2, 1, None]
     stopping = view.narrowed((defaultdict,))
     assert flatten(tree, stopping.narrowed((), "insertion"))[0] == [None, tree["a"]]
-    given = registry.view_of(lw.namespace("given", dict_order="insertion").name)
-    assert flatten({"b": 1, "a": 2}, given.narrowed((), "insertion"))[0] == [1, 2]
+    in_order = registry.view_of(lw.namespace("given", dict_order="insertion").name)
+    assert flatten({"b": 1, "a": 2}, in_order.narrowed((), "insertion"))[0] == [1, 2]

@@ -102,7 +102,8 @@ def test_modes_come_back():
 
 class Tagged:
     def __init__(self, x, tags):
-        self.x, self.tags = x, tags
+        self.x = x
+        self.tags = tags
 
 
 lw.register_pytree_node(
@@ -137,12 +138,14 @@ def local_classes():
 Inner, Shade, nameless = local_classes()
 Renamed = namedtuple("Misnamed", "x")
 Taken = namedtuple("Taken", "x")
-_taken, Taken = Taken, namedtuple("Taken", "x")
+_taken = Taken
+Taken = namedtuple("Taken", "x")
 
 
 class Holder:
     def __init__(self, x, aux=None):
-        self.x, self.aux = x, aux
+        self.x = x
+        self.aux = aux
 
     def method(self):
         return self.x
@@ -271,8 +274,8 @@ def test_a_text_of_leafwise_0_2_is_read():
         f'[1,["{__name__}:Tagged",""],1,["codec",["x"],["tuple",["key",".x"]]]],'
         """[1,"dict",1,[["1j"],null]],[0,"list",5,null]]}"""
     )
-    made = {"b": 1, "a": 2}, defaultdict(int, a=3), OrderedDict(a=4)
-    tree = [*made, Tagged(5, frozenset("x")), {1j: 6}]
+    trees = {"b": 1, "a": 2}, defaultdict(int, a=3), OrderedDict(a=4)
+    tree = [*trees, Tagged(5, frozenset("x")), {1j: 6}]
     assert lw.PyTreeDef.from_json(text) == lw.tree_structure(tree)
     assert lw.tree_structure(tree).to_json() == text
 

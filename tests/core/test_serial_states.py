@@ -24,7 +24,7 @@ def test_a_class_that_is_not_registered_here():
     )
 
 
-def whole(*entries, count=None, version=2):
+def state_with(*entries, count=None, version=2):
     """Return a state with these entries."""
     total = sum(entry[0] for entry in entries) if count is None else count
     return (version, "", False, total, entries)
@@ -36,19 +36,25 @@ TUPLE = (1, "tuple", 1, None)
 @pytest.mark.parametrize(
     "state",
     [
-        *(None, (), (1, 2, 3), whole(version=1), (2, "", False, True, ())),
+        *(None, (), (1, 2, 3), state_with(version=1), (2, "", False, True, ())),
         (2, "undeclared", False, 1, ((1, (Box, "undeclared"), 1, None),)),
-        *(whole(count=2), whole(TUPLE, TUPLE), whole(TUPLE, count=2)),
-        *(whole((0, "tuple", 1, None)), whole((1, "tuple", 1))),
-        *(whole((1, "tuple", -1, None)), whole((1, "tuple", 1.0, None))),
-        *(whole((1, "unknown", 1, None)), whole((1, ("x", ""), 1, None))),
-        *(whole((1, (Box, 3), 1, None)), whole((1, "tuple", 1, 5))),
-        *(whole((1, "None", 1, None)), whole((2, "dict", 2, (("a",), None)))),
-        *(whole((1, "defaultdict", 1, (("a",), 3))), whole((1, "deque", 1, 0))),
-        *(whole((2, "Partial", 2, 3)), whole((1, "namedtuple", 1, tuple))),
-        *(whole((1, "namedtuple", 1, Point)), whole((1, "structseq", 1, (int, {})))),
-        whole((1, "structseq", 1, (time.struct_time, {}))),
-        *(whole((1, (Layer, ""), 1, ("n",))), whole((1, (Box, ""), 1, "x"))),
+        *(state_with(count=2), state_with(TUPLE, TUPLE), state_with(TUPLE, count=2)),
+        *(state_with((0, "tuple", 1, None)), state_with((1, "tuple", 1))),
+        *(state_with((1, "tuple", -1, None)), state_with((1, "tuple", 1.0, None))),
+        *(state_with((1, "unknown", 1, None)), state_with((1, ("x", ""), 1, None))),
+        *(state_with((1, (Box, 3), 1, None)), state_with((1, "tuple", 1, 5))),
+        *(state_with((1, "None", 1, None)), state_with((2, "dict", 2, (("a",), None)))),
+        *(
+            state_with((1, "defaultdict", 1, (("a",), 3))),
+            state_with((1, "deque", 1, 0)),
+        ),
+        *(state_with((2, "Partial", 2, 3)), state_with((1, "namedtuple", 1, tuple))),
+        *(
+            state_with((1, "namedtuple", 1, Point)),
+            state_with((1, "structseq", 1, (int, {}))),
+        ),
+        state_with((1, "structseq", 1, (time.struct_time, {}))),
+        *(state_with((1, (Layer, ""), 1, ("n",))), state_with((1, (Box, ""), 1, "x"))),
     ],
     ids=repr,
 )
@@ -60,5 +66,5 @@ def test_malformed_states_are_refused(state):
 
 def test_huge_counts_allocate_nothing():
     """A state that claims a great many leaves is small until it is used."""
-    code, count, _ = load(whole((10**15, "list", 10**15, None)))
+    code, count, _ = load(state_with((10**15, "list", 10**15, None)))
     assert (len(code), count) == (1, 10**15)

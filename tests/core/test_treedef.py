@@ -203,11 +203,11 @@ def test_treedefs_that_are_made_in_such_a_namespace():
     assert leaf == structure(None, none_is_leaf=True)
     pair = NONES.tree_structure([None, 1])
     other = structure((None,), none_is_leaf=True)
-    made = lw.PyTreeDef.from_children([leaf, leaf], namespace="nones")
+    list_of_two = lw.PyTreeDef.from_children([leaf, leaf], namespace="nones")
     data = lw.PyTreeDef.from_node_data(
         pair.node_data(), pair.children(), namespace="nones"
     )
-    assert made == data == pair
+    assert list_of_two == data == pair
     assert pair.compose(other) == structure([(None,), (1,)], none_is_leaf=True)
     assert other.compose(pair).namespace == "nones"
     assert pair.explain([1, None]) == []
@@ -240,7 +240,8 @@ def test_an_error_does_not_advise_what_the_namespace_does_already():
 
 class Tagged:
     def __init__(self, x, y):
-        self.x, self.y = x, y
+        self.x = x
+        self.y = y
 
 
 lw.register_dataclass(Tagged, ["x", "y"], [])
@@ -262,20 +263,22 @@ def in_namespace(name):
 @pytest.mark.parametrize("join", JOINS.values(), ids=JOINS)
 def test_a_namespace_wins_over_the_global_registry(join):
     """Whichever comes first, a structure made of both is one of the namespace."""
-    plain, named = in_namespace(""), in_namespace("treedef.named")
+    plain = in_namespace("")
+    named = in_namespace("treedef.named")
     assert join(plain, plain).namespace == ""
     for parts in ((plain, named), (named, plain), (named, named)):
         joined = join(*parts)
         assert joined.namespace == "treedef.named"
         tree = joined.unflatten(range(joined.num_leaves))
-        assert joined.flatten_up_to(tree) == [*range(joined.num_leaves)]
+        assert joined.flatten_up_to(tree) == list(range(joined.num_leaves))
         assert joined.explain(tree) == []
 
 
 @pytest.mark.parametrize(("name", "join"), JOINS.items(), ids=JOINS)
 def test_two_namespaces_cannot_be_joined(name, join):
     """What they say of one class may differ; the error names both."""
-    one, other = in_namespace("treedef.named"), in_namespace("treedef.other")
+    one = in_namespace("treedef.named")
+    other = in_namespace("treedef.other")
     with pytest.raises(lw.errors.TreeDefError) as error:
         join(one, other)
     assert str(error.value) == (
@@ -292,7 +295,7 @@ def test_a_structure_is_explained_where_its_namespace_is_unknown():
     assert read.namespace == "treedef.nowhere"
     assert read.flatten_up_to((1, 2)) == [1, 2]
     assert read.explain((1, 2)) == []
-    assert [*map(str, read.explain([1, 2]))] == [
+    assert list(map(str, read.explain([1, 2]))) == [
         "at the root: expected tuple of length 2, got list of length 2"
     ]
     with pytest.raises(lw.StructureError):
@@ -328,7 +331,8 @@ class TestOfNodeData:
     def test_of_registered_classes_with_their_keys(self):
         class Box:
             def __init__(self, x, tag):
-                self.x, self.tag = x, tag
+                self.x = x
+                self.tag = tag
 
         lw.registry.register_pytree_with_keys(
             Box,
@@ -343,9 +347,10 @@ class TestOfNodeData:
         assert str(other) == "PyTreeDef(CustomNode(Box[u], [*]))"
 
     def test_keys_and_children_go_in_pairs(self):
-        leaf, pair = lw.PyTreeDef.leaf(), lw.tree_structure((1, 2))
-        made = lw.PyTreeDef.from_node_data((dict, ["b", "a"]), [leaf, pair])
-        assert made == lw.tree_structure({"a": (1, 2), "b": 3})
+        leaf = lw.PyTreeDef.leaf()
+        pair = lw.tree_structure((1, 2))
+        treedef = lw.PyTreeDef.from_node_data((dict, ["b", "a"]), [leaf, pair])
+        assert treedef == lw.tree_structure({"a": (1, 2), "b": 3})
 
     def test_what_does_not_fit_is_refused(self):
         leaf = lw.PyTreeDef.leaf()
@@ -364,7 +369,8 @@ def test_aux_data_may_be_nested_deep(depth):
 
     class Deep:
         def __init__(self, x, aux):
-            self.x, self.aux = x, aux
+            self.x = x
+            self.aux = aux
 
     def nested():
         aux = []
@@ -376,7 +382,8 @@ def test_aux_data_may_be_nested_deep(depth):
         Deep, lambda node: ((node.x,), node.aux), lambda aux, xs: Deep(*xs, aux)
     )
     try:
-        one, other = nested(), nested()
+        one = nested()
+        other = nested()
         assert lw.tree_structure(one) == lw.tree_structure(other)
         assert lw.tree_map(lambda x, y: x + y, one, other).x == 2
     finally:

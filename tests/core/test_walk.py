@@ -60,10 +60,10 @@ def innermost(tree):
 
 def levels(tree):
     """Return all nodes of a chain, innermost first: a list drops its last one first."""
-    found = [tree]
-    while children := lw.tree.children(found[-1]):
-        found.append(children[-1])
-    return found[::-1]
+    nodes = [tree]
+    while children := lw.tree.children(nodes[-1]):
+        nodes.append(children[-1])
+    return nodes[::-1]
 
 
 @pytest.mark.sweep
@@ -71,14 +71,15 @@ def levels(tree):
 @pytest.mark.parametrize("wrap", WRAPS[:3], ids=names[:3])
 def test_depth_with_little_stack(wrap):
     """Nothing of what a walk makes is a chain, which some platforms cannot drop."""
-    tree, twin = nested(wrap, 8_000), nested(wrap, 8_000)
-    held = [levels(tree), levels(twin)]
+    tree = nested(wrap, 8_000)
+    twin = nested(wrap, 8_000)
+    nodes = [levels(tree), levels(twin)]
     leaves, treedef = lw.tree_flatten(tree)
-    held.append(levels(lw.tree_map(lambda x: x + 1, tree)))
-    held.append(levels(lw.tree_map(lambda x, y: x + y, tree, twin)))
-    held.append(levels(treedef.unflatten(leaves)))
-    assert [chain[0] for chain in held] == [1, 1, 2, 2, 1]
-    assert [*lw.tree.iter(tree)] == treedef.flatten_up_to(twin) == [1]
+    nodes.append(levels(lw.tree_map(lambda x: x + 1, tree)))
+    nodes.append(levels(lw.tree_map(lambda x, y: x + y, tree, twin)))
+    nodes.append(levels(treedef.unflatten(leaves)))
+    assert [chain[0] for chain in nodes] == [1, 1, 2, 2, 1]
+    assert list(lw.tree.iter(tree)) == treedef.flatten_up_to(twin) == [1]
     other = lw.tree_structure(twin)
     assert (treedef, hash(treedef)) == (other, hash(other))
     assert repr(treedef).count("*") == 1
@@ -130,7 +131,7 @@ def test_a_cycle_is_an_error_with_both_paths(make, text, first, again):
         lw.tree_leaves,
         lw.tree_flatten,
         lw.tree_structure,
-        lambda tree: [*lw.tree.iter(tree)],
+        lambda tree: list(lw.tree.iter(tree)),
         lambda tree: lw.tree_map(lambda x: x, tree),
         lambda tree: lw.tree_map(lambda x, y: x, tree, tree),
         lambda tree: lw.tree_leaves(tree, is_leaf=str),
@@ -188,7 +189,7 @@ def test_a_dict_of_any_size_is_rebuilt_in_its_order(keys):
     tree = {key: str(key) for key in keys}
     leaves, treedef = lw.tree_flatten(tree)
     rebuilt = treedef.unflatten(leaves)
-    assert [*rebuilt.items()] == [*tree.items()]
+    assert list(rebuilt.items()) == list(tree.items())
     assert treedef.flatten_up_to(dict(reversed(tree.items()))) == leaves
     if tree:
         tree.popitem()
@@ -240,8 +241,8 @@ def test_notes_do_not_pile_up_on_one_exception():
 @given(every_tree())
 def test_the_path_of_each_leaf_is_that_among_all_paths(tree):
     leaves, code = flatten(tree, current.view)
-    found = [leaf_path(code, index) for index in range(len(leaves))]
-    assert found == leaf_paths(code, len(leaves))
+    paths = [leaf_path(code, index) for index in range(len(leaves))]
+    assert paths == leaf_paths(code, len(leaves))
 
 
 def test_the_path_of_one_leaf_is_found_without_those_of_the_others(monkeypatch):

@@ -105,8 +105,8 @@ def look(browser, address, screenshots):
                 where = f"{name}, {width} pixels, {scheme}"
                 if answer.status != 200:
                     yield f"{where}: status {answer.status}"
-                for said in page.evaluate(LOOK):
-                    yield f"{where}: {said}"
+                for fault in page.evaluate(LOOK):
+                    yield f"{where}: {fault}"
                 yield from (f"{where}: not loaded: {one.url}" for one in failed)
                 if screenshots:
                     file = f"{name.replace('/', '_')}-{width}-{scheme}.png"
@@ -128,9 +128,9 @@ def run_examples(browser, address, examples=EXAMPLES):
         page.goto(f"{address}/{name}.html")
         button = page.locator(".run-bar button").nth(number)
         button.click()
-        done = page.locator(".run-output[data-done]")
-        done.wait_for(state="attached", timeout=120_000)
-        text = done.inner_text()
+        outputs = page.locator(".run-output[data-done]")
+        outputs.wait_for(state="attached", timeout=120_000)
+        text = outputs.inner_text()
         if expected not in text or "Traceback" in text or "could not be" in text:
             yield f"{name}, example {number}, printed: {text}"
         edit = page.locator("article textarea")
@@ -152,19 +152,19 @@ def wrong(site, pyodide, screenshots=None):
             browser = driver.chromium.launch(
                 executable_path=chromium, args=["--no-sandbox"]
             )
-            found = [*look(browser, address, screenshots)]
-            found += run_examples(browser, address)
+            faults = list(look(browser, address, screenshots))
+            faults += run_examples(browser, address)
             browser.close()
     finally:
         server.shutdown()
         server.server_close()
-    return found
+    return faults
 
 
 if __name__ == "__main__":
     site, pyodide, *rest = map(Path, sys.argv[1:])
     for folder in rest:
         folder.mkdir(parents=True, exist_ok=True)
-    found = wrong(site.resolve(), pyodide.resolve(), *rest)
-    print("\n".join(found) or "the pages are as they should be")
-    sys.exit(bool(found))
+    all_faults = wrong(site.resolve(), pyodide.resolve(), *rest)
+    print("\n".join(all_faults) or "the pages are as they should be")
+    sys.exit(bool(all_faults))

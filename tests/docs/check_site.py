@@ -21,16 +21,20 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.links, self.anchors, self.titles = [], set(), 0
+        self.links = []
+        self.anchors = set()
+        self.titles = 0
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        told = dict(attrs)
-        self.anchors |= {told[key] for key in ("id", "name") if told.get(key)}
+        attributes = dict(attrs)
+        self.anchors |= {
+            attributes[key] for key in ("id", "name") if attributes.get(key)
+        }
         self.titles += tag == "h1"
         for key in ("href", "src"):
-            if told.get(key) is not None and tag != "use":
-                self.links.append(told[key])
+            if attributes.get(key) is not None and tag != "use":
+                self.links.append(attributes[key])
 
 
 def broken(root):
@@ -89,6 +93,6 @@ def wrong(root):
 
 
 if __name__ == "__main__":
-    found = wrong(Path(sys.argv[1]).resolve())
-    print("\n".join(found) or "links, sizes and pages are as they should be")
-    sys.exit(bool(found))
+    faults = wrong(Path(sys.argv[1]).resolve())
+    print("\n".join(faults) or "links, sizes and pages are as they should be")
+    sys.exit(bool(faults))

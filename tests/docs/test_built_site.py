@@ -12,7 +12,8 @@ import pytest
 from helpers.repository import load_module
 
 
-SITE, PYODIDE = os.environ.get("LEAFWISE_SITE"), os.environ.get("LEAFWISE_PYODIDE")
+SITE = os.environ.get("LEAFWISE_SITE")
+PYODIDE = os.environ.get("LEAFWISE_PYODIDE")
 
 
 @pytest.mark.slow
@@ -28,7 +29,8 @@ def test_the_site():
 def test_the_site_in_a_browser():
     """Wide and narrow, light and dark; search, and examples that run."""
     check_pages = load_module("tests/docs/check_pages.py")
-    site, pyodide = Path(SITE).resolve(), Path(PYODIDE).resolve()
+    site = Path(SITE).resolve()
+    pyodide = Path(PYODIDE).resolve()
     assert check_pages.wrong(site, pyodide) == []
 
 
@@ -40,10 +42,10 @@ def test_checks_find_what_is_wrong(tmp_path):
     text = '<h1 id="top">a</h1>' + "".join(f'<a href="{one}">b</a>' for one in links)
     (tmp_path / "one.html").write_text(text + "a" * 60_000, encoding="utf-8")
     (tmp_path / "two.html").write_text('<h1 id="top">c</h1>', encoding="utf-8")
-    assert [*check_site.broken(tmp_path)] == [
+    assert list(check_site.broken(tmp_path)) == [
         "one.html: no file for three.html",
         "one.html: no anchor for two.html#bottom",
     ]
-    assert len([*check_site.too_large(tmp_path)]) == 1
-    missing = [*check_site.missing(tmp_path, {"x.c": "two"})]
+    assert len(list(check_site.too_large(tmp_path))) == 1
+    missing = list(check_site.missing(tmp_path, {"x.c": "two"}))
     assert missing[-1] == "x.c has no page"

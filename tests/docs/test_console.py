@@ -17,7 +17,7 @@ def test_a_page(page, monkeypatch):
     monkeypatch.chdir(DOCS / "examples" / "configs")
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```console\n(.*?)```", text, re.DOTALL)
-    shown = [pair for block in blocks for pair in commands_of(block)]
-    assert shown
-    for line, output in shown:
+    commands = [pair for block in blocks for pair in commands_of(block)]
+    assert commands
+    for line, output in commands:
         assert output_of(line) == output, line

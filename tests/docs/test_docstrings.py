@@ -34,8 +34,9 @@ def name_of(path):
 
 def test_the_examples_of_all_modules():
     """Each docstring by itself; one that needs what is not installed is left out."""
-    said, failed = io.StringIO(), []
-    for name in {*map(name_of, MODULES)} - THREADS:
+    output = io.StringIO()
+    failed = []
+    for name in set(map(name_of, MODULES)) - THREADS:
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError:
@@ -43,7 +44,7 @@ def test_the_examples_of_all_modules():
         runner = Runner(optionflags=FLAGS)
         for example in doctest.DocTestFinder().find(module):
             with contextlib.suppress(pytest.skip.Exception):
-                runner.run(example, out=said.write)
+                runner.run(example, out=output.write)
         if runner.summarize(verbose=False).failed:
             failed.append(name)
-    assert failed == [], said.getvalue()
+    assert failed == [], output.getvalue()

@@ -55,7 +55,7 @@ def names():
 def rows(library):
     """Return the table of one library."""
     with (FOLDER / f"{library}.csv").open(encoding="utf-8", newline="") as file:
-        return [*csv.DictReader(file)]
+        return list(csv.DictReader(file))
 
 
 TABLES = ("jax", "optree", "torch", "dm-tree", "nnx", "pax")
@@ -66,7 +66,8 @@ def test_every_answer_exists(library):
     """The right side is a name of leafwise, or a recipe that runs."""
     wrong = []
     for row in rows(library):
-        answer, scope = row["leafwise"], names()
+        answer = row["leafwise"]
+        scope = names()
         if "jax." in answer or "rngs" in answer.lower():
             if not importlib.util.find_spec("jax"):
                 continue
@@ -111,5 +112,5 @@ def test_the_tables_have_the_names_of_the_libraries(library):
     """What is public in a library has a row, and each row is there."""
     theirs = peer(PEERS[library])
     names = {row["name"] for row in rows(library)}
-    assert {*theirs.__all__} <= names
+    assert set(theirs.__all__) <= names
     assert [name for name in names if not hasattr(theirs, name)] == []

@@ -35,7 +35,7 @@ SUBMODULES |= {"filters"}
 def test_pages_differ_where_capitals_do_not_count():
     """As on Windows and macOS."""
     pages = [entry.page.casefold() for entry in ENTRIES.values()]
-    assert len({*pages}) == len(pages)
+    assert len(set(pages)) == len(pages)
 
 
 def test_public_names_are_in_the_reference():
@@ -45,7 +45,7 @@ def test_public_names_are_in_the_reference():
     missing = [
         f"{module.__name__}.{name}"
         for module in filter(None, MODULES)
-        for name in {*(getattr(module, "__all__", None) or dir(module))} - SUBMODULES
+        for name in set(getattr(module, "__all__", None) or dir(module)) - SUBMODULES
         if not name.startswith("_") and name not in constants
         if (name, id(getattr(module, name))) not in shorts
     ]

@@ -60,14 +60,14 @@ def follow(page, folder, programs):
     path = os.pathsep.join([str(programs), os.environ["PATH"]])
     environment = {**os.environ, **plain, "PATH": path}
     environment.pop("COLUMNS", None)
-    done = 0
+    steps = 0
     for step in STEP.finditer(page.read_text(encoding="utf-8")):
         if step["file"]:
             (folder / step["file"]).write_text(step["text"], encoding="utf-8")
             continue
         for command in re.split(r"^\$ ", step["shown"], flags=re.MULTILINE)[1:]:
             line, _, expected = command.partition("\n")
-            ran = subprocess.run(
+            process = subprocess.run(
                 line,
                 shell=True,
                 cwd=folder,
@@ -78,12 +78,12 @@ def follow(page, folder, programs):
                 timeout=300,
                 check=False,
             )
-            text = ran.stdout
-            if ran.returncode:  # else it is the progress, or a word of a library
-                text += f"{ran.stderr}[exit status {ran.returncode}]\n"
-            assert untimed(text) == untimed(expected), f"{line}\n{ran.stderr}"
-            done += 1
-    return done
+            text = process.stdout
+            if process.returncode:  # else it is the progress, or a word of a library
+                text += f"{process.stderr}[exit status {process.returncode}]\n"
+            assert untimed(text) == untimed(expected), f"{line}\n{process.stderr}"
+            steps += 1
+    return steps
 
 
 def imported(name):
@@ -119,8 +119,8 @@ def wheel(tmp_path_factory):
     subprocess.run(
         [*pip, "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)], check=True
     )
-    (found,) = folder.glob("leafwise-*.whl")
-    return found
+    (path,) = folder.glob("leafwise-*.whl")
+    return path
 
 
 @pytest.mark.slow
@@ -136,9 +136,9 @@ def test_from_nothing(page, wheel, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
     venv.create(tmp_path / "venv", with_pip=True)
     programs = tmp_path / "venv" / "bin"
-    wanted = [re.sub(r"^\./clone\b", str(wheel), name) for name in packages(page)]
+    requirements = [re.sub(r"^\./clone\b", str(wheel), name) for name in packages(page)]
     pip = [programs / "python", "-m", "pip"]
-    subprocess.run([*pip, "install", "-q", "--no-compile", *wanted], check=True)
+    subprocess.run([*pip, "install", "-q", "--no-compile", *requirements], check=True)
     folder = tmp_path / "empty"
     folder.mkdir()
     assert follow(page, folder, programs) >= 4

@@ -14,8 +14,8 @@ def both(act):
     with lw.engine.disabled():
         expected = act()
     with lw.engine.eager():
-        found = act()
-    return expected, found
+        outcome = act()
+    return expected, outcome
 
 
 def flattened(tree, walk):
@@ -52,8 +52,8 @@ def test_one_tree_after_another(data, tree, walk):
         order = (tree, tree, tree, second, tree, second, third, third, tree)
         return [outcome(call, one, walk) for one in order for call in SINGLE]
 
-    expected, found = both(act)
-    assert expected == found
+    expected, actual = both(act)
+    assert expected == actual
 
 
 PAIRED = (
@@ -76,8 +76,8 @@ def test_two_trees(data, tree, walk):
         pairs = ((tree, tree), (tree, second), (second, tree), (tree, second))
         return [outcome(call, a, b, walk) for a, b in pairs for call in PAIRED]
 
-    expected, found = both(act)
-    assert expected == found
+    expected, actual = both(act)
+    assert expected == actual
 
 
 # ------------------------------------------------------------------------- failures
@@ -145,14 +145,14 @@ ENTRIES = (
     lw.registry.FlattenedIndexKey(0),
 )
 CONTAINERS = (
-    *(tuple, list, lambda kids: iter([*kids])),
+    *(tuple, list, lambda kids: iter(list(kids))),
     lambda kids: dict(enumerate(kids)).values(),
 )
 
 
 def anew(entry):
     """Return an equal name that is another object."""
-    return "".join([*entry]) if type(entry) is str else entry
+    return "".join(list(entry)) if type(entry) is str else entry
 
 
 @st.composite
@@ -165,10 +165,11 @@ def results(draw):
         entries = (entries * 3 + ["a", "b", "c"])[:arity]
     aux = draw(st.sampled_from([None, "a", 1.5, (1,)]))
     hold, hold_keys = (draw(st.sampled_from(CONTAINERS)) for _ in range(2))
-    is_anew, has_keys = draw(st.booleans()), draw(st.integers(0, 3))
+    is_anew = draw(st.booleans())
+    has_keys = draw(st.integers(0, 3))
 
     def make():
-        keys = [*map(anew, entries)] if is_anew else entries
+        keys = list(map(anew, entries)) if is_anew else entries
         if has_keys == 0:
             return hold(kids), aux
         return hold(kids), aux, None if has_keys == 1 else hold_keys(keys)
@@ -191,5 +192,5 @@ def test_whatever_is_given_for_keys(given_nodes, first, second):
         trees = [[Given(make), Given(make)] for make in order]
         return [outcome(call, tree, {}) for tree in trees for call in KEYED]
 
-    expected, found = both(act)
-    assert expected == found
+    expected, actual = both(act)
+    assert expected == actual

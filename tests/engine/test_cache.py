@@ -69,7 +69,9 @@ class Thing:
 def test_nothing_of_the_user_is_kept(eager):
     """Neither the tree, nor a node, nor a leaf, nor aux data that is an object."""
     gc.collect()
-    leaf, node, aux = Thing(), Layer(Thing(), 1, Thing()), Thing()
+    leaf = Thing()
+    node = Layer(Thing(), 1, Thing())
+    aux = Thing()
     tree = {"a": [leaf, node], "b": Node([leaf], aux), "c": lw.Partial(Thing(), leaf)}
     for _ in range(4):
         leaves, treedef = lw.tree_flatten(tree)
@@ -112,8 +114,8 @@ def test_the_environment_chooses_the_mode(value, mode):
     """`LEAFWISE_ENGINE` is read once, at import."""
     code = "import leafwise as lw; print(lw.engine.stats()['mode'])"
     env = {**os.environ, "LEAFWISE_ENGINE": value}
-    shown = subprocess.check_output([sys.executable, "-c", code], env=env, text=True)
-    assert shown.strip() == mode
+    output = subprocess.check_output([sys.executable, "-c", code], env=env, text=True)
+    assert output.strip() == mode
 
 
 # --------------------------------------------------------------------------- threads
@@ -123,7 +125,9 @@ class Counted:
     """A node that counts how often it is flattened, and may fail."""
 
     def __init__(self, *children, failure=None):
-        self.children, self.failure, self.times = children, failure, 0
+        self.children = children
+        self.failure = failure
+        self.times = 0
 
 
 def flatten_counted(node):
@@ -249,5 +253,5 @@ def test_many_structures_behind_one_type_of_root():
         for _ in range(5):
             for tree in trees:
                 lw.tree_leaves(tree)
-        found = [lw.tree_structure(t) is lw.tree_structure(t) for t in trees]
-        assert all(found)
+        are_shared = [lw.tree_structure(t) is lw.tree_structure(t) for t in trees]
+        assert all(are_shared)

@@ -14,7 +14,7 @@ GENERATED = ("<leafwise flatten",)
 
 def turned(tree):
     """Let the last item of a dict come first, and all others after it."""
-    for key in [*tree][:-1]:
+    for key in list(tree)[:-1]:
         tree[key] = tree.pop(key)
 
 
@@ -30,20 +30,20 @@ def test_each_value_stays_with_its_key_while_a_dict_turns(make, size, eager):
     items = {f"k{n:02}": n for n in range(size)}
     backwards = dict(reversed(items.items()))
     for at in count():
-        whole = [1, make(items), (make(backwards), [])]
-        lw.tree_flatten(whole)
-        lw.tree_flatten(whole)
+        tree = [1, make(items), (make(backwards), [])]
+        lw.tree_flatten(tree)
+        lw.tree_flatten(tree)
 
-        def turn(whole=whole):
-            turned(whole[1])
-            turned(whole[2][0])
+        def turn(tree=tree):
+            turned(tree[1])
+            turned(tree[2][0])
 
-        with interrupted(turn, at, GENERATED) as done:
-            leaves, treedef = lw.tree_flatten(whole)
+        with interrupted(turn, at, GENERATED) as interruption:
+            leaves, treedef = lw.tree_flatten(tree)
         rebuilt = treedef.unflatten(leaves)
         assert rebuilt[1] == items
         assert rebuilt[2][0] == items
-        if not done:  # all places were tried
+        if not interruption:  # all places were tried
             break
     assert at > 20
 
@@ -52,26 +52,30 @@ def test_each_value_stays_with_its_key_while_a_dict_turns(make, size, eager):
 def test_as_many_leaves_as_the_treedef_has_while_lists_change(size, eager):
     """A list that grows while another one shrinks is read as it was, or as it is."""
     for at in count():
-        whole = [[*range(size)], {"a": [*range(size)]}, [[*range(size)] for _ in "ab"]]
-        lw.tree_flatten(whole)
-        lw.tree_flatten(whole)
+        tree = [
+            list(range(size)),
+            {"a": list(range(size))},
+            [list(range(size)) for _ in "ab"],
+        ]
+        lw.tree_flatten(tree)
+        lw.tree_flatten(tree)
 
-        def change(whole=whole):
-            whole[0].append("new")
-            whole[1]["a"].pop()
-            whole[2][0].insert(0, "new")
-            whole[2][1].pop(0)
+        def change(tree=tree):
+            tree[0].append("new")
+            tree[1]["a"].pop()
+            tree[2][0].insert(0, "new")
+            tree[2][1].pop(0)
 
-        with interrupted(change, at, GENERATED) as done:
-            leaves, treedef = lw.tree_flatten(whole)
+        with interrupted(change, at, GENERATED) as interruption:
+            leaves, treedef = lw.tree_flatten(tree)
         assert len(leaves) == treedef.num_leaves
         rebuilt = treedef.unflatten(leaves)
-        old = [*range(size)]
+        old = list(range(size))
         assert rebuilt[0] in (old, [*old, "new"])
         assert rebuilt[1]["a"] in (old, old[:-1])
         assert rebuilt[2][0] in (old, ["new", *old])
         assert rebuilt[2][1] in (old, old[1:])
-        if not done:
+        if not interruption:
             break
     assert at > 20
 
@@ -88,7 +92,8 @@ def test_switching_as_a_decorator():
 
     @lw.engine.disabled()
     def inside(depth):
-        return (mode(), *(inside(depth - 1) if depth else ()))
+        modes = inside(depth - 1) if depth else ()
+        return (mode(), *modes)
 
     before = mode()
     assert inside(2) == ("off",) * 3

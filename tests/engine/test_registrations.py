@@ -62,7 +62,8 @@ IMMORTAL = sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3
 @pytest.mark.skipif(bool(IMMORTAL), reason="classes never go once a thread ran here")
 def test_neither_classes_nor_leaves_outlive_their_registration(eager):
     """A class that only leaves had is not kept by a structure that stays."""
-    leaf, node = fresh(), fresh()
+    leaf = fresh()
+    node = fresh()
     register(node)
     warm([leaf([1], 0), 2], [node([1], 0)])
     lw.unregister_pytree_node(node)
@@ -70,7 +71,7 @@ def test_neither_classes_nor_leaves_outlive_their_registration(eager):
     del leaf, node
     lw.tree_leaves([1, 2])
     gc.collect()
-    assert [made() for made in watched] == [None, None]
+    assert [reference() for reference in watched] == [None, None]
     assert plans() == 1
 
 
@@ -80,7 +81,7 @@ CLASSES = [fresh() for _ in range(2)]
 CLASSES += [fresh(CLASSES[0]), fresh(CLASSES[1]), type("Listed", (list,), {})]
 CLASSES += [namedtuple("formed", "kids aux")]
 SPACES = ["", "one", "in order"]
-WAYS = [lambda node: ([*node][::-1], 1), lambda node: ([*node], 2)]
+WAYS = [lambda node: (list(node)[::-1], 1), lambda node: (list(node), 2)]
 
 
 def nodes(children):
@@ -117,9 +118,19 @@ def change(action, cls, namespace, inherit, way):
     """Change the registry, where that is possible."""
     items = WAYS[way]
     if issubclass(cls, Node):
-        flat, build = (lambda n: items(n.kids)), (lambda aux, kids: cls([*kids], aux))
+
+        def flat(n):
+            return items(n.kids)
+
+        def build(aux, kids):
+            return cls(list(kids), aux)
+
     else:
-        flat, build = items, (lambda aux, kids: [cls.__name__, aux, *kids])
+        flat = items
+
+        def build(aux, kids):
+            return [cls.__name__, aux, *kids]
+
     try:
         if action == "unregister":
             lw.unregister_pytree_node(cls, namespace=namespace)
@@ -152,7 +163,7 @@ def test_any_registrations(mode, trees, steps):
     lw.namespace("one")
     lw.namespace("in order", dict_order="insertion")
     ways = [(space, none) for space in SPACES for none in (False, True)]
-    made = []
+    flattened = []
     try:
         with getattr(lw.engine, mode)():
             for step in [None, *steps]:
@@ -160,19 +171,21 @@ def test_any_registrations(mode, trees, steps):
                     change(*step)
                 for tree, (space, none) in [(t, w) for t in trees for w in ways] * 3:
                     leaves, code = flatten(tree, view_of(space, none))
-                    found, treedef = lw.tree_flatten(
+                    flat_leaves, treedef = lw.tree_flatten(
                         tree, namespace=space, none_is_leaf=none
                     )
-                    assert len(found) == len(leaves)
-                    assert all(map(is_, found, leaves))
+                    assert len(flat_leaves) == len(leaves)
+                    assert all(map(is_, flat_leaves, leaves))
                     assert [entry[:3] for entry in treedef._code] == [
                         entry[:3] for entry in code
                     ]
                     assert str(treedef._code) == str(tuple(code))
                     assert treedef._mode == (space, none)
-                made += [(treedef, exact_form(treedef.unflatten(found)), found)]
-                for treedef, expected, found in made:
-                    assert exact_form(treedef.unflatten(found)) == expected
+                flattened += [
+                    (treedef, exact_form(treedef.unflatten(flat_leaves)), flat_leaves)
+                ]
+                for treedef, expected, flat_leaves in flattened:
+                    assert exact_form(treedef.unflatten(flat_leaves)) == expected
     finally:
         for cls in CLASSES:
             for space in SPACES:
@@ -191,11 +204,13 @@ def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     for at in count():
         lw.engine.forget()
         leaf = [below([1, 2], 0), 3]
-        with interrupted(lambda: register(late, inherit=inherit), at, files) as done:
+        with interrupted(
+            lambda: register(late, inherit=inherit), at, files
+        ) as interruption:
             first = [lw.tree_leaves(leaf) for _ in range(3)]
-        for found in first:
-            assert found in ([1, 2, 3], leaf)
-        if not done:
+        for child in first:
+            assert child in ([1, 2, 3], leaf)
+        if not interruption:
             break
         for _ in range(3):
             assert lw.tree_leaves(leaf) == [1, 2, 3]

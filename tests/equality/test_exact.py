@@ -29,7 +29,9 @@ class Description:
     """What an array is to be: it has a shape and a dtype, and no content."""
 
     def __init__(self, *shape, sharding=None):
-        self.shape, self.dtype, self.sharding = shape, np.dtype(float), sharding
+        self.shape = shape
+        self.dtype = np.dtype(float)
+        self.sharding = sharding
 
     def __eq__(self, other):
         return (self.shape, self.sharding) == (other.shape, other.sharding)
@@ -146,9 +148,9 @@ def shape_of(value):
 @given(VALUES, VALUES)
 def test_typed(a, b):
     """Types count wherever they are, and NaN is NaN; the hash agrees."""
-    found = exact.same(a, b, typed=True)
-    assert found == exact.same(b, a, typed=True) == (shape_of(a) == shape_of(b))
-    if found:
+    are_same = exact.same(a, b, typed=True)
+    assert are_same == exact.same(b, a, typed=True) == (shape_of(a) == shape_of(b))
+    if are_same:
         assert exact.digest(a, typed=True) == exact.digest(b, typed=True)
 
 
@@ -167,7 +169,8 @@ class Deep:
     """A node with aux data."""
 
     def __init__(self, x, aux):
-        self.x, self.aux = x, aux
+        self.x = x
+        self.aux = aux
 
 
 lw.register_pytree_node(

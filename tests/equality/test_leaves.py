@@ -115,7 +115,8 @@ class Hidden:
 
     def __init__(self, *items):
         self.items = np.array(items)
-        self.shape, self.dtype = self.items.shape, self.items.dtype
+        self.shape = self.items.shape
+        self.dtype = self.items.dtype
 
     def __array__(self, dtype=None, copy=None):
         return self.items
@@ -279,10 +280,12 @@ PLAIN = st.sampled_from(
 @given(st.lists(st.tuples(PLAIN | st.just([]), PLAIN), max_size=5))
 def test_what_is_told_at_sight_is_what_values_say(pairs):
     """Where nothing is told, another type comes before the first two that differ."""
-    ours, others = [a for a, _ in pairs], [b for _, b in pairs]
-    told, values = compare_scalars(ours, others), Comparison()
-    if told is not None:
-        assert told is all(map(values.same, ours, others))
+    ours = [a for a, _ in pairs]
+    others = [b for _, b in pairs]
+    answer = compare_scalars(ours, others)
+    values = Comparison()
+    if answer is not None:
+        assert answer is all(map(values.same, ours, others))
     else:
         odd = next(n for n, (a, b) in enumerate(pairs) if type(a) is not type(b))
         assert all(map(values.same, ours[:odd], others[:odd]))
@@ -334,7 +337,7 @@ def test_a_tree_is_equal_to_itself_at_once(options):
     lw.register_pytree_node(Unread, flatten, lambda _, children: Unread())
     tree = [Unread(), float("nan")]
     assert lw.tree_equal(tree, tree, **options) is True
-    assert lw.tree_equal(tree, [*tree], **options) is True
+    assert lw.tree_equal(tree, list(tree), **options) is True
     with pytest.raises(ZeroDivisionError):
         lw.tree_equal(tree, [Unread(), float("nan")], **options)
     with pytest.raises(ZeroDivisionError):
@@ -446,7 +449,8 @@ def test_the_cause_of_an_undecided_comparison_is_kept():
 def test_what_differs_for_sure_decides():
     """Beside a value of which nothing can be said, in whatever order they stand."""
     for one, other in (({"a": 1}, {"a": 2}), ({"a": (1,)}, {"a": (2,)})):
-        a, b = {"x": Raising(), **one}, {**other, "x": Raising()}
+        a = {"x": Raising(), **one}
+        b = {**other, "x": Raising()}
         assert Comparison().same(a, b) is False
         assert Comparison().same(b, a) is False
     with pytest.raises(UndecidedError):
@@ -457,9 +461,9 @@ def test_a_leaf_that_contains_itself():
     """Two such leaves are the same if no way leads to a difference."""
 
     def knot(value):
-        made = [value, {}]
-        made[1]["again"] = made
-        return made
+        items = [value, {}]
+        items[1]["again"] = items
+        return items
 
     assert Comparison().same(knot(1), knot(1))
     assert not Comparison().same(knot(1), knot(2))
@@ -503,10 +507,10 @@ def arrays(draw):
         items = items | special
     if items is None:
         return draw(hnp.arrays(dtype, draw(shapes), fill=st.nothing()))
-    made = np.zeros(draw(shapes), dtype)
-    for place in range(made.size):
-        made.flat[place] = draw(items)
-    return made
+    array = np.zeros(draw(shapes), dtype)
+    for place in range(array.size):
+        array.flat[place] = draw(items)
+    return array
 
 
 values = st.recursive(

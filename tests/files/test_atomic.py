@@ -33,7 +33,9 @@ def only(path):
     return [entry.name for entry in path.parent.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize("kind", [str, os.fsencode, lambda path: path])
+@pytest.mark.parametrize(
+    "kind", [str, os.fsencode, pytest.param(lambda path: path, id="Path")]
+)
 def test_a_file_is_made_and_replaced(tmp_path, kind):
     path = tmp_path / "a b\u00e9.bin"
     for data in (b"", b"one", b"two" * 100_000, b"3"):
@@ -104,7 +106,7 @@ def test_folders_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing") as caught:
         write(tmp_path / "missing" / "file")
     assert caught.value.filename == str(tmp_path / "missing" / "file")
-    assert [*tmp_path.iterdir()] == []
+    assert list(tmp_path.iterdir()) == []
 
 
 @posix
@@ -119,7 +121,7 @@ def test_the_mode_of_the_old_file_is_kept(old):
 def test_nobody_else_reads_the_new_content_of_a_private_file(old):
     old.chmod(0o600)
     with replace_file(old):
-        (temporary,) = {*old.parent.iterdir()} - {old}
+        (temporary,) = set(old.parent.iterdir()) - {old}
         assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
 
 

@@ -63,10 +63,10 @@ def outcome(path, expected):
     Only `.npz` has checksums: the others may be another tree.
     """
     try:
-        found = lw.load(path)
+        loaded = lw.load(path)
     except FileError as error:
         return str(path) in str(error)
-    return path.suffix != ".npz" or same(found, expected)
+    return path.suffix != ".npz" or same(loaded, expected)
 
 
 def damaged(data, random):
@@ -75,12 +75,12 @@ def damaged(data, random):
     place = random.randrange(len(data))
     if kind == 0:
         return data[:place]
-    made = bytearray(data)
+    content = bytearray(data)
     if kind == 1:
-        made[place] = random.randrange(256)
+        content[place] = random.randrange(256)
     else:
-        made[place] ^= 1 << random.randrange(8)
-    return bytes(made)
+        content[place] ^= 1 << random.randrange(8)
+    return bytes(content)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -124,7 +124,9 @@ def zipped(members, size=None, method=zipfile.ZIP_STORED):
     with zipfile.ZipFile(file, "w", method) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
-        for info in archive.infolist() if size else ():
+        for info in archive.infolist():
+            if not size:
+                break
             info.file_size = size
             if method == zipfile.ZIP_STORED:
                 info.compress_size = size
@@ -144,7 +146,7 @@ def header(leaves, *treedefs):
 
 def nodes(count, *nodes):
     head = {"leafwise": 1, "namespace": "", "none_is_leaf": False, "leaves": count}
-    return {**head, "nodes": [*nodes]}
+    return {**head, "nodes": list(nodes)}
 
 
 _HUGE = 10**15

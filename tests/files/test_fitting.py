@@ -45,7 +45,7 @@ def test_leaves_are_of_the_file_and_the_rest_of_like(path):
 def differences(path, like, **options):
     with pytest.raises(lw.StructureError) as caught:
         lw.load(path, like, **options)
-    return [*map(str, caught.value.differences)]
+    return list(map(str, caught.value.differences))
 
 
 def test_all_differences_are_told_at_once(path):
@@ -106,7 +106,10 @@ def test_names_may_be_changed(path):
     for new in (rename, {**rename, "h": "nowhere"}):
         with pytest.raises(lw.StructureError):
             lw.load(path, like, rename={**new, "old": "layers"})
-    rename = lambda name: {"old": None}.get(name, name.replace(".w", ".kernel"))  # noqa: E731
+
+    def rename(name):
+        return {"old": None}.get(name, name.replace(".w", ".kernel"))
+
     loaded = lw.load(path, {"h": like["layers"], "x": 0}, rename=rename)
     assert loaded["h"][0]["kernel"].tolist() == [1, 1]
     with pytest.raises(FileError, match="two leaves have the name 'x'"):
@@ -203,13 +206,14 @@ def test_tensors_in_several_places_stay_one(path):
 
 
 def test_places_of_one_array_may_be_of_two_libraries(path):
-    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    torch = pytest.importorskip("torch")
+    jax = pytest.importorskip("jax")
     array = np.ones(3, "f4")
     lw.save(path, [array] * 5)
     grad = torch.zeros(3, requires_grad=True)
     like = [array, jax.numpy.zeros(3), torch.zeros(3), grad, torch.zeros(3)]
     loaded = lw.load(path, like)
-    assert [*map(type, loaded)] == [*map(type, like)]
+    assert list(map(type, loaded)) == list(map(type, like))
     assert [x.requires_grad for x in loaded[2:]] == [False, True, False]
     assert loaded[2] is loaded[4]
     assert [x.tolist() for x in loaded] == [[1, 1, 1]] * 5
@@ -232,7 +236,7 @@ def test_npz_of_numpy(tmp_path):
         assert lw.load(path, like)["n"] == 3
         assert type(lw.load(path, like)["n"]) is int
         renamed = lw.load(path, rename={"a": "b"})
-        assert [*lw.to_flat(renamed)] == ["b.w", "b.b", "n"]
+        assert list(lw.to_flat(renamed)) == ["b.w", "b.b", "n"]
     np.savez(path, a=np.array([None]))
     with pytest.raises(FileError, match="contains Python objects"):
         lw.load(path)
@@ -241,9 +245,9 @@ def test_npz_of_numpy(tmp_path):
 def test_numpy_reads_ours(tmp_path):
     path = tmp_path / "x.npz"
     lw.save(path, state())
-    with np.load(path, allow_pickle=False) as found:
-        assert found["layers[0].weight"].tolist() == [[1] * 3] * 2
-        assert json.loads(found["leafwise.json"])["leaves"]["step"] == 7
+    with np.load(path, allow_pickle=False) as arrays:
+        assert arrays["layers[0].weight"].tolist() == [[1] * 3] * 2
+        assert json.loads(arrays["leafwise.json"])["leaves"]["step"] == 7
 
 
 def test_safetensors_of_the_package(tmp_path):
@@ -256,7 +260,7 @@ def test_safetensors_of_the_package(tmp_path):
     assert {name: x.dtype for name, x in lw.to_flat(loaded).items()} == {
         name: x.dtype for name, x in arrays.items()
     }
-    assert [*loaded["h"]] == ["0", "1"]
+    assert list(loaded["h"]) == ["0", "1"]
     like = {"h": [{"w": np.empty((2, 2), "f2")}, {"w": np.empty(3, "i1")}], "n": 0.0}
     rename = {"h.0": "h[0]", "h.1": "h[1]"}
     loaded = lw.load(path, like, rename=rename)
@@ -272,18 +276,18 @@ def test_the_package_reads_ours(tmp_path):
         for name in ("bool", "uint8", "int64", "float16", "float32", "complex64")
     }
     lw.save(path, {**arrays, "empty": np.zeros((0, 2)), "one": np.ones(()), "n": 3})
-    found = package.load_file(path)
-    assert {*found} == {*arrays, "empty", "one"}
+    read_arrays = package.load_file(path)
+    assert set(read_arrays) == {*arrays, "empty", "one"}
     for name, array in arrays.items():
-        assert found[name].tolist() == array.tolist()
-        assert found[name].dtype == array.dtype
+        assert read_arrays[name].tolist() == array.tolist()
+        assert read_arrays[name].dtype == array.dtype
 
 
 def test_without_a_structure_names_are_paths(path):
     tree = {"in": [Box(np.ones(2), 3)], "v": Model(True)}
     lw.save(path, tree, treedef=False)
     names = ["in[0].item_0", "in[0].item_1", "v.embed.value"]
-    assert [*lw.to_flat(lw.load(path))] == names
+    assert list(lw.to_flat(lw.load(path))) == names
     loaded = lw.load(path, tree)
     assert loaded["v"].embed is loaded["v"].head[0]
     assert lw.load(path, {"in": [[0, 1]]}, strict=False) == {"in": [[0, 1]]}
@@ -297,7 +301,7 @@ def test_arrays_of_jax(path):
     jnp = jax.numpy
     tree = {"w": jnp.ones((2, 3), jnp.bfloat16), "n": jnp.int32(3), "s": jnp.zeros(2)}
     lw.save(path, tree)
-    assert {*map(type, lw.load(path).values())} == {np.ndarray}
+    assert set(map(type, lw.load(path).values())) == {np.ndarray}
     for like in (tree, jax.eval_shape(lambda: tree)):
         loaded = lw.load(path, like)
         assert all(isinstance(x, jax.Array) for x in loaded.values())
@@ -314,21 +318,23 @@ def test_keys_of_jax(path):
     for impl in ("threefry2x32", "rbg"):
         keys = {"a": [jax.random.split(jax.random.key(3, impl=impl), 2)]}
         lw.save(path, keys)
-        (found,) = lw.tree_leaves(lw.load(path, keys))
+        (key,) = lw.tree_leaves(lw.load(path, keys))
         (words,) = lw.tree_leaves(lw.load(path))
-        assert found.dtype == keys["a"][0].dtype
-        assert (words == np.asarray(jax.random.key_data(found))).all()
-        assert (jax.random.bits(found[0]) == jax.random.bits(keys["a"][0][0])).all()
+        assert key.dtype == keys["a"][0].dtype
+        assert (words == np.asarray(jax.random.key_data(key))).all()
+        assert (jax.random.bits(key[0]) == jax.random.bits(keys["a"][0][0])).all()
     path.unlink()
 
 
 def test_arrays_that_are_refused(path):
     """Without memory here, or sparse: the error has the path."""
-    jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
-    gone = jax.numpy.ones(2)
-    gone.delete()
-    sparse, meta = torch.eye(2).to_sparse(), torch.empty(2, device="meta")
-    for leaf in (gone, sparse, meta):
+    jax = pytest.importorskip("jax")
+    torch = pytest.importorskip("torch")
+    deleted = jax.numpy.ones(2)
+    deleted.delete()
+    sparse = torch.eye(2).to_sparse()
+    meta = torch.empty(2, device="meta")
+    for leaf in (deleted, sparse, meta):
         with pytest.raises(
             FileError, match=r"\['a'\]\[0\].*only dense arrays of plain"
         ):
@@ -406,4 +412,4 @@ def test_a_safetensors_file_of_torch(tmp_path):
     assert loaded[1]["b"].tolist() == model[1].bias.tolist()
     lw.save(path, model.state_dict())
     again = package.load_file(path)
-    assert {*again} == {"['0.weight']", "['0.bias']", "['1.weight']", "['1.bias']"}
+    assert set(again) == {"['0.weight']", "['0.bias']", "['1.weight']", "['1.bias']"}

@@ -46,7 +46,7 @@ def interrupt():
 
 def descriptors(folder):
     """Return which files of a folder this process has open."""
-    found = []
+    links = []
     for number in os.listdir("/proc/self/fd"):
         try:
             name = os.readlink(f"/proc/self/fd/{number}")
@@ -54,8 +54,8 @@ def descriptors(folder):
         except OSError:  # of listing these
             continue
         if is_file and name.startswith(str(folder)):
-            found.append(name)
-    return found
+            links.append(name)
+    return links
 
 
 def check(path):
@@ -89,14 +89,14 @@ def attempts(path, places):
     count = 0
     for place in places:
         try:
-            with interrupted(interrupt, place, FILES) as done:
+            with interrupted(interrupt, place, FILES) as interruption:
                 lw.save(path, tree_for(path, 1))
         except KeyboardInterrupt:
             count += 1
             gc.collect()
             check(path)
         else:
-            assert not done
+            assert not interruption
             assert check(path) == 1
         lw.save(path, tree_for(path, 0))
     return count

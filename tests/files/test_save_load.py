@@ -83,7 +83,7 @@ KEPT = [v for v in VALUES if v is not ... and v is not NotImplemented]
 
 
 def test_all_values_in_each_format(again, suffix):
-    for tree in ([*KEPT] if suffix == ".json" else []) + [KEPT]:
+    for tree in (list(KEPT) if suffix == ".json" else []) + [KEPT]:
         assert_same(again(tree, suffix), tree)
 
 
@@ -180,7 +180,7 @@ def test_arrays_that_a_format_does_not_have(tmp_path):
             lw.save(tmp_path / "x.safetensors", {"a": np.ones(2, dtype)})
     with pytest.raises(FileError, match="__metadata__"):
         lw.save(tmp_path / "x.safetensors", {"__metadata__": np.ones(2)})
-    assert [*tmp_path.iterdir()] == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_structures_that_cannot_be_saved(tmp_path, of_arrays):
@@ -198,7 +198,12 @@ def test_structures_that_cannot_be_saved(tmp_path, of_arrays):
 
 
 @pytest.mark.parametrize(
-    "code", [lambda: 0, [1, {"f": len, "g": lambda: 0}], (type("Local", (), {}), 2)]
+    "code",
+    [
+        pytest.param(lambda: 0, id="a function"),
+        pytest.param([1, {"f": len, "g": lambda: 0}], id="functions in containers"),
+        pytest.param((type("Local", (), {}), 2), id="a class in a tuple"),
+    ],
 )
 def test_functions_without_a_name_come_from_like(tmp_path, suffix, code):
     """The file says so when it is loaded; nothing else is left out."""
@@ -437,8 +442,8 @@ def test_members_of_npz_whose_names_differ_by_the_end(tmp_path):
         plain.seek(0)
         np.save(plain, np.ones(2))
         archive.writestr("a.npy", plain.getvalue())
-    found = lw.load(path)
-    assert {name: x.tolist() for name, x in found.items()} == {
+    loaded = lw.load(path)
+    assert {name: x.tolist() for name, x in loaded.items()} == {
         "a": [0, 0],
         "a.npy": [1, 1],
     }  # not nested: one name is the beginning of the other
@@ -446,7 +451,7 @@ def test_members_of_npz_whose_names_differ_by_the_end(tmp_path):
     lw.save(path, tree)
     assert_same(lw.load(path), tree)
     lw.save(path, tree, treedef=False)
-    assert {*lw.load(path)} == {"a", "a.npy"}
+    assert set(lw.load(path)) == {"a", "a.npy"}
 
 
 # ---------------------------------------------------------- names without a structure
@@ -474,7 +479,7 @@ def test_names_are_paths(tmp_path, names, tree):
     np.savez(path, **{name: np.array(n) for n, name in enumerate(names)})
     loaded = lw.tree_map(lambda x: x.item(), lw.load(path))
     assert loaded == tree
-    assert [*loaded] == [*tree]
+    assert list(loaded) == list(tree)
 
 
 def test_a_tree_without_its_structure_is_found_by_its_paths(tmp_path, suffix):
@@ -513,5 +518,5 @@ def test_namespaces(tmp_path):
 def test_a_file_with_a_state_needs_no_import_of_its_classes(tmp_path):
     path = str(tmp_path / "state.json")
     lw.save(path, nn.State({"a": nn.Param(1.0)}))
-    told = run_in_process(f"import leafwise as lw; print(lw.load({path!r}))")
-    assert told == "State({'a': Param(value=1.0)})\n"
+    output = run_in_process(f"import leafwise as lw; print(lw.load({path!r}))")
+    assert output == "State({'a': Param(value=1.0)})\n"

@@ -16,16 +16,16 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0, metavar="M")
     parser.add_argument("--seed", metavar="N", help="one round, the same each time")
     parser.add_argument("tests", nargs="*", default=["tests"])
-    given = parser.parse_args()
-    end = time.monotonic() + 60 * given.minutes
+    options = parser.parse_args()
+    end = time.monotonic() + 60 * options.minutes
     rounds = ["-m", "hypothesis", "--hypothesis-profile=explore", "--no-header"]
-    if given.seed is not None:
-        rounds.append(f"--hypothesis-seed={given.seed}")
+    if options.seed is not None:
+        rounds.append(f"--hypothesis-seed={options.seed}")
     environment = {"LEAFWISE_EXAMPLES": "50", **os.environ}
     while True:
-        command = [sys.executable, "-m", "pytest", "-q", "-x", *rounds, *given.tests]
+        command = [sys.executable, "-m", "pytest", "-q", "-x", *rounds, *options.tests]
         status = subprocess.run(command, env=environment, check=False).returncode
-        if status or given.seed is not None or time.monotonic() > end:
+        if status or options.seed is not None or time.monotonic() > end:
             return status
 
 

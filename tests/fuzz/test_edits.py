@@ -21,16 +21,16 @@ class Missing(PathError):
 def pairs(node):
     """Return the keys and children of a node, nothing for a leaf."""
     if type(node) is dict:
-        return [*node.items()]
-    return [*enumerate(node)] if type(node) in (list, tuple) else []
+        return list(node.items())
+    return list(enumerate(node)) if type(node) in (list, tuple) else []
 
 
 def places(tree, path=()):
     """Return everything in a tree with its path, nodes before their children."""
-    found = [(path, tree)]
+    all_places = [(path, tree)]
     for key, child in pairs(tree):
-        found += places(child, (*path, key))
-    return found
+        all_places += places(child, (*path, key))
+    return all_places
 
 
 def get(tree, path):
@@ -139,7 +139,7 @@ def attempt(function, *args):
         return PathError if isinstance(error, PathError) else EditError
 
 
-@given(TREES, TREES, st.sampled_from([*ACTS]), st.sampled_from(WORDS), st.data())
+@given(TREES, TREES, st.sampled_from(list(ACTS)), st.sampled_from(WORDS), st.data())
 def test_edits_are_those_of_the_model(tree, value, name, word, data):
     """Results, sorts of errors; the tree is as it was, what is apart is shared."""
     path, _ = data.draw(st.sampled_from(places(tree)))
@@ -149,11 +149,11 @@ def test_edits_are_those_of_the_model(tree, value, name, word, data):
     model, ours = ACTS[name]
     if name == "tree_at" and attempt(get, tree, path) in (PathError, "()"):
         return  # an empty tuple is one object, wherever it is
-    found = attempt(ours, tree, text, value, word)
-    assert found == attempt(model, tree, path, value, word)
+    outcome = attempt(ours, tree, text, value, word)
+    assert outcome == attempt(model, tree, path, value, word)
     assert repr(tree) == before
-    if name == "set" and isinstance(found, str):
-        made = lw.at(tree)[text].set(value)
+    if name == "set" and isinstance(outcome, str):
+        changed = lw.at(tree)[text].set(value)
         for other, node in places(tree):
             if other[: len(path)] != path and path[: len(other)] != other:
-                assert get(made, other) is node
+                assert get(changed, other) is node

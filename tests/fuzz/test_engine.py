@@ -5,6 +5,7 @@ reference: the walk without the engine, and without what it remembers of earlier
 """
 
 import copy
+import itertools
 import pickle
 import re
 
@@ -44,14 +45,19 @@ def unregister(namespace=""):
 def register(n):
     """Register the class, in one way or another."""
     order = -1 if n % 2 else 1
-    names = [lambda _: (), lambda kids: ([f"k{i}" for i in range(len(kids))],)][
-        n % 3 > 0
-    ]
+    has_names = n % 3 > 0
+
+    def flatten_late(node):
+        children = node.kids[::order]
+        if not has_names:
+            return children, node.aux
+        return children, node.aux, [f"k{i}" for i in range(len(children))]
+
     lw.register_pytree_node(
         Late,
-        lambda node: (node.kids[::order], node.aux, *names(node.kids)),
-        lambda aux, kids: Late([*kids][::order], aux),
-        namespace=("", OWN)[n % 5 > 2],
+        flatten_late,
+        lambda aux, kids: Late(list(kids)[::order], aux),
+        namespace=OWN if n % 5 > 2 else "",
         inherit=n % 7 > 3,
         exist_ok=True,
     )
@@ -77,20 +83,20 @@ class Program:
 
     # --------------------------------------------------------------------- callbacks
 
-    def seen(self, *args):
+    def noted(self, *args):
         """Take note of a call; return something."""
-        self.calls.append([*map(exact_form, args)])
+        self.calls.append(list(map(exact_form, args)))
         return ["leaf", *args]
 
     def failing(self, *args):
-        self.seen(*args)
+        self.noted(*args)
         if len(self.calls) == 3:
             raise KeyError("mine")
         return 1
 
     def meddling(self, *args):
         """Change the trees while they are walked."""
-        self.seen(*args)
+        self.noted(*args)
         if len(self.calls) == 2:
             for tree in (self.tree, self.other):
                 if type(tree) in (list, dict):
@@ -98,18 +104,18 @@ class Program:
         return 0
 
     def asking(self, node):
-        return self.seen(node) and isinstance(node, tuple | Late)
+        return self.noted(node) and isinstance(node, tuple | Late)
 
     def refusing(self, node):
         return not self.failing(node)
 
     def vague(self, node):
-        self.seen(node)
+        self.noted(node)
         return [node] if type(node) is list and len(node) == 2 else ""
 
     def changing(self, node):
         """Change the tree, and walk it, as a predicate."""
-        self.seen(node)
+        self.noted(node)
         if len(self.calls) == 4 and type(node) in (list, dict):
             node.clear()
         elif len(self.calls) == 6:
@@ -117,7 +123,7 @@ class Program:
         return False
 
     def by_path(self, path, node):
-        self.seen(str(path), node)
+        self.noted(str(path), node)
         return len(path) == 2
 
 
@@ -125,7 +131,8 @@ class Program:
 
 
 def switch_trees(p, n):
-    p.tree, p.other = p.family[n % len(p.family)], p.family[n // 5 % len(p.family)]
+    p.tree = p.family[n % len(p.family)]
+    p.other = p.family[n // 5 % len(p.family)]
 
 
 def options(p, n):
@@ -136,16 +143,17 @@ def options(p, n):
     if n % 3 == 0:
         p.options["namespace"] = "alike-nones"
     if n % 5 == 0:
-        p.options["namespace"] = ("dicts-by-insertion", OWN)[n % 2]
+        p.options["namespace"] = OWN if n % 2 else "dicts-by-insertion"
 
 
 def mutate(p, n):
     """Change one node of the tree in place."""
-    found = []
+    nodes = []
     with lw.engine.disabled():
-        lw.tree_leaves(p.tree, is_leaf=lambda node: found.append(node) or False)
-    found = [x for x in found if isinstance(x, list | dict | Node | Tree)]
-    node, value = found[n % len(found)] if found else [], ("new", [n])
+        lw.tree_leaves(p.tree, is_leaf=lambda node: nodes.append(node) or False)
+    nodes = [x for x in nodes if isinstance(x, list | dict | Node | Tree)]
+    node = nodes[n % len(nodes)] if nodes else []
+    value = ("new", [n])
     if isinstance(node, Tree):
         setattr(node, "abcd"[n % 4], lw.data(value))
     elif isinstance(node, Node):
@@ -162,8 +170,9 @@ def mutate(p, n):
 
 def derive(p, n):
     """Keep a treedef made of others: composed, copied, read from its text."""
-    one, other = p.treedef(n), p.treedef(n // 3)
-    made = (
+    one = p.treedef(n)
+    other = p.treedef(n // 3)
+    ways = (
         lambda: one.compose(other),
         lambda: lw.tree.treedef_tuple([one, other]),
         lambda: one.children()[0],
@@ -171,7 +180,8 @@ def derive(p, n):
         lambda: pickle.loads(pickle.dumps(one)),
         lambda: lw.PyTreeDef.from_json(one.to_json()),
     )
-    p.keep(made[n % len(made)]())
+    make = ways[n % len(ways)]
+    p.keep(make())
 
 
 CHANGES = {
@@ -180,23 +190,25 @@ CHANGES = {
     "mutate": mutate,
     "derive": derive,
     "register": lambda p, n: register(n),
-    "unregister": lambda p, n: unregister(("", OWN)[n % 2]),
+    "unregister": lambda p, n: unregister(OWN if n % 2 else ""),
 }
 
 # ------------------------------------------------------------------------------- calls
 
 
 def flatten(p, n):
-    found, treedef = lw.tree_flatten(p.tree, **p.options)
-    return found, p.keep(treedef)
+    leaves, treedef = lw.tree_flatten(p.tree, **p.options)
+    return leaves, p.keep(treedef)
 
 
 def build(p, n):
     """Unflatten what was kept, also with too many leaves or too few, or with nodes."""
     treedef = p.treedef(n)
-    count = max(treedef.num_leaves + (0, 0, -1, 1)[n % 4], 0)
-    given = ([p.tree, None, 1][i % 3 if n % 3 else 2] for i in range(count))
-    return treedef.unflatten((list, tuple, iter)[n % 3](given))
+    surplus = [0, 0, -1, 1][n % 4]
+    count = max(treedef.num_leaves + surplus, 0)
+    values = itertools.cycle([p.tree, None, 1] if n % 3 else [1])
+    container = [list, tuple, iter][n % 3]
+    return treedef.unflatten(container(itertools.islice(values, count)))
 
 
 def compare(p, n):
@@ -218,10 +230,10 @@ def operation(name, *callback, trees=1, **more):
     """Return a call of an operation on one tree or more, with a callback or without."""
 
     def call(p, n):
-        given = [getattr(p, one) for one in callback] + [p.tree, p.other, p.tree][
-            :trees
-        ]
-        return getattr(lw.tree, name)(*given, **p.options, **more)
+        callbacks = [getattr(p, one) for one in callback]
+        some_trees = [p.tree, p.other, p.tree][:trees]
+        function = getattr(lw.tree, name)
+        return function(*callbacks, *some_trees, **p.options, **more)
 
     return call
 
@@ -242,15 +254,15 @@ CALLS = {
     "flatten": flatten,
     "build": build,
     "compare": compare,
-    "iterate": lambda p, n: [*lw.tree.iter(p.tree, **p.options)],
+    "iterate": lambda p, n: list(lw.tree.iter(p.tree, **p.options)),
     "flatten up to": lambda p, n: p.treedef(n).flatten_up_to(p.tree),
     "explain": lambda p, n: p.treedef(n).explain(p.tree),
     "children": lambda p, n: p.treedef(n).children(),
     "fold": lambda p, n: p.treedef(n).walk(
-        range(p.treedef(n).num_leaves), lambda _, __, kids: p.seen(kids), p.seen
+        range(p.treedef(n).num_leaves), lambda _, __, kids: p.noted(kids), p.noted
     ),
-    "reduce": lambda p, n: lw.tree_reduce(p.seen, p.tree, 0, **p.options),
-    "visit": lambda p, n: [*lw.tree_walk(p.tree, **p.options)],
+    "reduce": lambda p, n: lw.tree_reduce(p.noted, p.tree, 0, **p.options),
+    "visit": lambda p, n: list(lw.tree_walk(p.tree, **p.options)),
     "edit": lambda p, n: lw.at(p.tree)[lw.tree_paths(p.tree)[0]].set("new"),
     "transpose": operation("transpose_map", "seen"),
     "broadcast map": operation("broadcast_map", "seen", trees=2),
@@ -270,7 +282,7 @@ ACTS = CHANGES | CALLS
 def played(mode, family, steps):
     """Return as text what each step of a program gave in one mode of the engine."""
     known_dicts.clear()
-    found = []
+    outcomes = []
     try:
         with getattr(lw.engine, mode)():
             program = Program(family)
@@ -279,12 +291,12 @@ def played(mode, family, steps):
                     if mode == "disabled":
                         known_dicts.clear()
                     program.calls = []
-                    found.append((outcome(ACTS[name], program, n), program.calls))
-                found.append((exact_form(program.tree), exact_form(program.other)))
+                    outcomes.append((outcome(ACTS[name], program, n), program.calls))
+                outcomes.append((exact_form(program.tree), exact_form(program.other)))
     finally:
         for namespace in ("", OWN):
             unregister(namespace)
-    return [re.sub(r" at 0x\w+", "", repr(one)) for one in found]
+    return [re.sub(r" at 0x\w+", "", repr(one)) for one in outcomes]
 
 
 def late(children):
@@ -296,7 +308,7 @@ FAMILIES = st.shared(
     lw.testing.trees(trees, nodes=[list, late], max_leaves=3), key="first"
 ).flatmap(lambda tree: st.tuples(st.just(tree), *[variants(tree)] * 3))
 STEP = st.tuples(
-    st.sampled_from([*CHANGES]) | st.sampled_from([*CALLS]),
+    st.sampled_from(list(CHANGES)) | st.sampled_from(list(CALLS)),
     st.integers(0, 300),
     st.sampled_from([1, 2, 5]),
 )
@@ -305,5 +317,6 @@ STEP = st.tuples(
 @given(FAMILIES, st.lists(STEP, max_size=25), st.sampled_from(["enabled", "eager"]))
 def test_programs(family, steps, mode):
     """Results, calls, errors with their notes, and the trees after each step."""
-    expected, found = played("disabled", family, steps), played(mode, family, steps)
-    assert found == expected
+    expected = played("disabled", family, steps)
+    outcomes = played(mode, family, steps)
+    assert outcomes == expected

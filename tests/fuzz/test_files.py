@@ -73,12 +73,12 @@ def trees_of_arrays(draw, suffix, nodes):
         shape = draw(nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3))
         dtype = np.dtype(draw(st.sampled_from(DTYPES)))
         size = int(np.prod(shape)) * dtype.itemsize
-        made = np.zeros(shape, dtype)
-        made.reshape(-1).view("u1")[:] = [
-            *draw(st.binary(min_size=size, max_size=size))
-        ]
-        pool.append(made)
-        return made
+        new_array = np.zeros(shape, dtype)
+        new_array.reshape(-1).view("u1")[:] = list(
+            draw(st.binary(min_size=size, max_size=size))
+        )
+        pool.append(new_array)
+        return new_array
 
     def leaf(_):
         kind = draw(st.integers(0, 9))
@@ -93,7 +93,7 @@ def trees_of_arrays(draw, suffix, nodes):
     return lw.tree_map(leaf, draw(forms))
 
 
-def shown(tree):
+def facts_of(tree):
     """Return what tells a tree with arrays from another one."""
     return lw.fingerprint(tree), repr(lw.tree_structure(tree))
 
@@ -118,12 +118,12 @@ def save(path, tree):
     path.unlink(missing_ok=True)
     with contextlib.suppress(lw.errors.FileError):
         lw.save(path, tree)
-    files = [*path.parent.iterdir()]
+    files = list(path.parent.iterdir())
     assert files in ([], [path])
     return bool(files)
 
 
-fixtures = settings(suppress_health_check=[*HealthCheck])
+fixtures = settings(suppress_health_check=list(HealthCheck))
 ALL = [*CONTAINERS, Pair]
 
 
@@ -132,17 +132,19 @@ ALL = [*CONTAINERS, Pair]
 @given(data=st.data())
 def test_what_is_loaded_is_the_tree(tmp_path, suffix, data):
     """Also like itself; arrays that are written to change no others."""
-    tree, path = data.draw(trees_of_arrays(suffix, ALL)), tmp_path / f"tree{suffix}"
+    tree = data.draw(trees_of_arrays(suffix, ALL))
+    path = tmp_path / f"tree{suffix}"
     if not save(path, tree):
         return
-    found, same = lw.load(path), lw.load(path, tree)
-    assert shown(found) == shown(same) == shown(tree)
-    arrays = [x for x in lw.tree_leaves(found) if isinstance(x, np.ndarray) and x.size]
+    loaded = lw.load(path)
+    same = lw.load(path, tree)
+    assert facts_of(loaded) == facts_of(same) == facts_of(tree)
+    arrays = [x for x in lw.tree_leaves(loaded) if isinstance(x, np.ndarray) and x.size]
     for one in [x for x in arrays if x.flags.writeable][:1]:
-        rest = [x for x in arrays if x is not one]
-        before = shown(rest)
+        others = [x for x in arrays if x is not one]
+        before = facts_of(others)
         one.reshape(-1).view("u1")[:] ^= 255
-        assert shown(rest) == before
+        assert facts_of(others) == before
 
 
 # ------------------------------------------------------------------------- other files
@@ -160,7 +162,8 @@ WORDS = (
 
 def places(node):
     """Yield all places of JSON as a container and a key."""
-    for key in node if isinstance(node, dict) else range(len(node)):
+    keys = node if isinstance(node, dict) else range(len(node))
+    for key in keys:
         yield node, key
         if isinstance(node[key], dict | list):
             yield from places(node[key])
@@ -169,7 +172,7 @@ def places(node):
 def rewritten(random, text):
     """Return a text of JSON with another value at a place."""
     data = [json.loads(text)]
-    node, key = random.choice([*places(data)])
+    node, key = random.choice(list(places(data)))
     node[key] = random.choice(WORDS)
     return json.dumps(data[0]).encode()
 
@@ -188,26 +191,31 @@ def with_other_words(random, suffix, data):
         )
         size = random.choice((len(text), len(text), 2**40, 2**63, length + 1))
         return size.to_bytes(8, "little") + text + data[8 + length :]
-    made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
-        wanted = random.choice(old.infolist())
+    archive_bytes = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(archive_bytes, "w") as new,
+    ):
+        chosen = random.choice(old.infolist())
         for info in old.infolist():
             content = old.read(info)
-            if info is wanted and info.filename == "leafwise.json":
+            if info is chosen and info.filename == "leafwise.json":
                 content = rewritten(random, content)
-            elif info is wanted:
+            elif info is chosen:
                 place = random.randrange(min(len(content), 128))
                 content = content[:place] + b"9" * 30 + content[place:]
-            if info is not wanted or random.random() < 0.95:
+            if info is not chosen or random.random() < 0.95:
                 new.writestr(info.filename, content, random.choice((0, 8)))
-        for info in new.infolist() if random.random() < 0.2 else ():
-            info.file_size = random.choice((2**40, 2**31, 0))
-    return made.getvalue()
+        if random.random() < 0.2:
+            for info in new.infolist():
+                info.file_size = random.choice((2**40, 2**31, 0))
+    return archive_bytes.getvalue()
 
 
 def with_other_bytes(random, suffix, data):
     """Return a file of which bytes were flipped, cut out or repeated."""
-    start, size = random.randrange(len(data)), random.randrange(8)
+    start = random.randrange(len(data))
+    size = random.randrange(8)
     middle = random.choice((b"", b"\0", bytes([data[start] ^ 1]), data[start:][:99]))
     return data[:start] + middle + data[start + size :]
 
@@ -218,7 +226,8 @@ def with_other_bytes(random, suffix, data):
 @given(data=st.data(), seed=st.integers(0, 2**32))
 def test_another_file_is_a_tree_or_an_error(tmp_path, suffix, change, data, seed):
     """In little memory, whatever is in the file."""
-    random, path = Random(seed), tmp_path / f"tree{suffix}"
+    random = Random(seed)
+    path = tmp_path / f"tree{suffix}"
     tree = data.draw(trees_of_arrays(suffix, [list, tuple, Pair]))
     if not save(path, tree):
         return
@@ -236,7 +245,7 @@ LIBRARIES = ["numpy", *(name for name in ("torch", "jax") if find_spec(name))]
 TIED_DTYPES = ("bool", "uint8", "int32", "float16", "float32", "complex64")
 
 
-def whole(array):
+def intact(array):
     return array
 
 
@@ -282,7 +291,7 @@ def as_bfloat16(array):
 
 
 TIED_VIEWS = (
-    *(whole, whole, whole, last_half, row_of_itself, every_second, transposed),
+    *(intact, intact, intact, last_half, row_of_itself, every_second, transposed),
     *(detached, parameter, as_bfloat16),
 )
 
@@ -355,8 +364,8 @@ def test_arrays_of_all_libraries_come_back_with_their_ties(tmp_path, suffix, dat
     loaded = lw.load(path, tree)
     assert lw.tree_structure(loaded) == treedef
     loaded_leaves = lw.tree_leaves(loaded)
-    assert [*map(type, loaded_leaves)] == [*map(type, leaves)]
-    assert [*map(elements_of, loaded_leaves)] == [*map(elements_of, leaves)]
+    assert list(map(type, loaded_leaves)) == list(map(type, leaves))
+    assert list(map(elements_of, loaded_leaves)) == list(map(elements_of, leaves))
     for others in (plain_leaves, loaded_leaves):
         for first, number in zip(ties(leaves), ties(others), strict=True):
             assert others[first] is others[number]

@@ -13,7 +13,7 @@ FILES = ("leafwise/core/", "leafwise/ops/", "<leafwise")
 engine = pytest.importorskip("leafwise.engine")
 WORKS = {
     "flatten": lambda tree, treedef, walk: lw.tree_flatten(tree, **walk),
-    "iterate": lambda tree, treedef, walk: [*lw.tree.iter(tree, **walk)],
+    "iterate": lambda tree, treedef, walk: list(lw.tree.iter(tree, **walk)),
     "map": lambda tree, treedef, walk: lw.tree_map(lambda x: x, tree, **walk),
     "map two": lambda tree, treedef, walk: lw.tree_map(lambda x, _: x, tree, tree),
     "paths": lambda tree, treedef, walk: lw.tree_map_with_path(max, tree, **walk),
@@ -25,7 +25,7 @@ WORKS = {
 @given(
     trees,
     walks,
-    st.sampled_from([*WORKS]),
+    st.sampled_from(list(WORKS)),
     st.sampled_from([engine.disabled, engine.enabled, engine.eager]),
     st.sampled_from([KeyboardInterrupt, TimeoutError]),
     st.lists(st.floats(0, 1), min_size=10, max_size=10),

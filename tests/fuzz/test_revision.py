@@ -33,7 +33,8 @@ class Anchored:
     """A value with an anchor."""
 
     def __init__(self, name, value):
-        self.name, self.value = name, value
+        self.name = name
+        self.value = value
 
 
 @st.composite
@@ -49,27 +50,29 @@ def documents(draw):
             return draw(SCALARS)
         if kind == 3:
             return [value(depth + 1) for _ in range(draw(st.integers(0, 3)))]
-        made = mapping(depth + 1)
+        text = mapping(depth + 1)
         if draw(st.booleans()):
             names.append(f"a{len(names)}")
-            return Anchored(names[-1], made)
-        return made
+            return Anchored(names[-1], text)
+        return text
 
     def mapping(depth):
         keys = draw(st.lists(KEYS, max_size=3, unique=True))
-        made = {}
+        items = {}
         if names and draw(st.booleans()):
-            made["<<"] = Alias(draw(st.sampled_from(names)))
-        return made | {key: value(depth + 1) for key in keys}
+            items["<<"] = Alias(draw(st.sampled_from(names)))
+        return items | {key: value(depth + 1) for key in keys}
 
     return {key: value(0) for key in draw(st.lists(KEYS, min_size=1, unique=True))}
 
 
 def written(draw, node, indent):
     """Return a node as YAML, from behind its key or dash to the end of its lines."""
-    comment, anchor = draw(COMMENTS), ""
+    comment = draw(COMMENTS)
+    anchor = ""
     if isinstance(node, Anchored):
-        anchor, node = f" &{node.name}", node.value
+        anchor = f" &{node.name}"
+        node = node.value
     if isinstance(node, Alias):
         return f" *{node.name}{comment}\n"
     if isinstance(node, str):
@@ -78,7 +81,8 @@ def written(draw, node, indent):
     if not node or draw(st.booleans()):
         return f"{anchor} {flow(node)}{comment}\n"
     lines = f"{anchor}{comment}\n"
-    for key in range(len(node)) if is_list else node:
+    keys = range(len(node)) if is_list else node
+    for key in keys:
         above = f"{indent}# above {key}\n" if draw(st.booleans()) else ""
         head = "-" if is_list else f"{key}:"
         lines += above + indent + head + written(draw, node[key], f"{indent}  ")
@@ -97,20 +101,20 @@ def flow(node):
     return f"*{node.name} " if isinstance(node, Alias) else node
 
 
-def resolved(node, found):
+def resolved(node, anchors):
     """Return the values of a document."""
     if isinstance(node, Anchored):
-        found[node.name] = resolved(node.value, found)
-        return found[node.name]
+        anchors[node.name] = resolved(node.value, anchors)
+        return anchors[node.name]
     if isinstance(node, Alias):
-        return found[node.name]
+        return anchors[node.name]
     if isinstance(node, list):
-        return [resolved(item, found) for item in node]
+        return [resolved(item, anchors) for item in node]
     if not isinstance(node, dict):
         return load(node, "yaml").tree if isinstance(node, str) else node
-    given = resolved(node["<<"], found) if "<<" in node else {}
-    own = {key: resolved(value, found) for key, value in node.items() if key != "<<"}
-    return {**given, **own}
+    merged = resolved(node["<<"], anchors) if "<<" in node else {}
+    own = {key: resolved(value, anchors) for key, value in node.items() if key != "<<"}
+    return {**merged, **own}
 
 
 def changed(node, path, change):
@@ -134,9 +138,9 @@ def edited(node, path, change):
     """Return a tree with another container at a path."""
     if not path:
         return change(node)
-    made = node.copy()
-    made[path[0]] = edited(node[path[0]], path[1:], change)
-    return made
+    copied = node.copy()
+    copied[path[0]] = edited(node[path[0]], path[1:], change)
+    return copied
 
 
 def containers(node, path=()):
@@ -144,7 +148,8 @@ def containers(node, path=()):
     node = node.value if isinstance(node, Anchored) else node
     if isinstance(node, dict | list):
         yield path
-        for key in node if isinstance(node, dict) else range(len(node)):
+        keys = node if isinstance(node, dict) else range(len(node))
+        for key in keys:
             if key != "<<":
                 yield from containers(node[key], (*path, key))
 
@@ -162,8 +167,9 @@ def test_edits_of_what_has_anchors_are_those_of_the_model(document, data):
     )
     old = load(text, "yaml")
     assert repr(old.tree) == repr(resolved(document, {}))
-    path = data.draw(st.sampled_from([*containers(document)]))
-    word, key = data.draw(st.sampled_from(["set", "delete", "add"])), data.draw(KEYS)
+    path = data.draw(st.sampled_from(list(containers(document))))
+    word = data.draw(st.sampled_from(["set", "delete", "add"]))
+    key = data.draw(KEYS)
     is_own = []
 
     def change(node):
@@ -176,31 +182,32 @@ def test_edits_of_what_has_anchors_are_those_of_the_model(document, data):
             return {k: x for k, x in node.items() if k != key}
         return {**node, key: renewed(node.get(key))}
 
-    wanted = changed(document, path, change)
+    expected_tree = changed(document, path, change)
     if is_own[:1] == [False]:
         return  # of `<<`, or not there
     tree = edited(old.tree, path, change)
-    made, reason = "", ""
+    revised = ""
+    reason = ""
     try:
-        made = revise(text, old, tree)
+        revised = revise(text, old, tree)
     except RevisionError as error:
         reason = str(error)
     if reason:
         assert re.search(REFUSED, reason)
         return
     try:
-        expected = resolved(wanted, {})
+        expected = resolved(expected_tree, {})
     except KeyError:  # an anchor that went
-        raise AssertionError((text, made)) from None
-    found = load(made, "yaml").tree
-    assert ordered(found) == ordered(expected), (text, made)
-    assert ordered(found) == ordered(tree), (text, made)
+        raise AssertionError((text, revised)) from None
+    tree_read = load(revised, "yaml").tree
+    assert ordered(tree_read) == ordered(expected), (text, revised)
+    assert ordered(tree_read) == ordered(tree), (text, revised)
     if word != "delete":
-        assert sorted(COMMENT.findall(text)) == sorted(COMMENT.findall(made))
+        assert sorted(COMMENT.findall(text)) == sorted(COMMENT.findall(revised))
 
 
 def ordered(tree):
     """Return a text of a tree in which the order of keys does not matter."""
     if isinstance(tree, dict):
         return sorted((key, ordered(value)) for key, value in tree.items())
-    return [*map(ordered, tree)] if isinstance(tree, list) else repr(tree)
+    return list(map(ordered, tree)) if isinstance(tree, list) else repr(tree)

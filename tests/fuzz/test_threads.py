@@ -39,10 +39,11 @@ class Shared:
     def __init__(self, tree):
         self.tree = tree
         leaves, treedef = lw.tree_flatten(tree)
-        self.leaves, self.text = exact_form(leaves), repr(treedef)
-        self.paths = [*map(str, treedef.paths())]
+        self.leaves = exact_form(leaves)
+        self.text = repr(treedef)
+        self.paths = list(map(str, treedef.paths()))
         self.table = {f"k{n}": (f"k{n}", 0) for n in range(12)}
-        self.items = [*range(20)]
+        self.items = list(range(20))
         self.late = [1, Early([2, (3,)], "t"), {"a": 4}]
         self.model = Tree([(0, 0), [0]], None, "ab")
 
@@ -65,7 +66,7 @@ def read_fixed(random, shared):
         lw.tree_map(lambda x, y: x, shared.tree, shared.tree),
     ):
         assert exact_form(lw.tree_leaves(mapped)) == shared.leaves
-    assert [*map(str, lw.tree_paths(shared.tree))] == shared.paths
+    assert list(map(str, lw.tree_paths(shared.tree))) == shared.paths
     again = lw.tree_structure(shared.tree)
     assert treedef == again
     assert hash(treedef) == hash(again)
@@ -95,14 +96,14 @@ def read_items(random, shared):
     except (RuntimeError, lw.LeafwiseError):
         return
     assert len(leaves) == treedef.num_leaves
-    assert {*map(type, leaves)} <= {int}
+    assert set(map(type, leaves)) <= {int}
 
 
 def read_late(random, shared):
     """An object is a leaf or a node, and never something in between."""
     leaves, treedef = lw.tree_flatten(shared.late)
-    shown = [leaf if isinstance(leaf, int) else "Early" for leaf in leaves]
-    assert shown in ([1, "Early", 4], [1, 2, 3, 4], [1, 3, 2, 4])
+    texts = [leaf if isinstance(leaf, int) else "Early" for leaf in leaves]
+    assert texts in ([1, "Early", 4], [1, 2, 3, 4], [1, 3, 2, 4])
     assert exact_form(treedef.unflatten(leaves)) == exact_form(shared.late)
     try:
         mapped = lw.tree_map(lambda x, _: x, shared.late, shared.late)
@@ -123,7 +124,7 @@ def make_models(random, shared):
     assert lw.tree_leaves(Tree([1.5], "name", "a")) == [1.5]
     assert not nn.is_data("name")
     size = random.randrange(3000)
-    assert [path[0].idx for path in lw.tree_paths([0] * size)] == [*range(size)]
+    assert [path[0].idx for path in lw.tree_paths([0] * size)] == list(range(size))
 
 
 READERS = (read_fixed, read_table, read_items, read_late, read_model, make_models)
@@ -154,7 +155,7 @@ def register(random, shared):
     lw.register_pytree_node(
         Early,
         lambda node: (node.kids[::order], node.aux),
-        lambda aux, kids: Early([*kids][::order], aux),
+        lambda aux, kids: Early(list(kids)[::order], aux),
         exist_ok=True,
     )
     if random.random() < 0.8:
@@ -163,11 +164,11 @@ def register(random, shared):
 
 def register_other(random, shared):
     """Register classes that no tree holds, as nodes and as data."""
-    made = type("Made", (), {})
-    lw.register_pytree_node(made, lambda _: ((), None), lambda *_: made())
+    cls = type("Made", (), {})
+    lw.register_pytree_node(cls, lambda _: ((), None), lambda *_: cls())
     nn.register_data_type(type("Data", (), {}))
-    lw.tree_leaves([made()])
-    lw.unregister_pytree_node(made)
+    lw.tree_leaves([cls()])
+    lw.unregister_pytree_node(cls)
 
 
 def switch(random, shared):
@@ -197,7 +198,8 @@ def steps(act, shared, seed):
 @given(trees, st.lists(st.sampled_from(READERS), min_size=2, max_size=2), SEEDS)
 def test_threads(tree, readers, seed):
     """Some that read, some that write; one of them alone registers the class."""
-    shared, mode = Shared(tree), ENGINE and ENGINE.stats()["mode"]
+    shared = Shared(tree)
+    mode = ENGINE and ENGINE.stats()["mode"]
     acts = [*readers, register, Random(seed).choice(WRITERS)]
     try:
         assert run_together(*(steps(act, shared, seed) for act in acts)) == []

@@ -74,14 +74,14 @@ def test_example_containers(tree, flat, text):
 
 
 @pytest.mark.parametrize(
-    ("axes", "whole"),
+    ("axes", "expected"),
     [
         ((None, 0), (None, {"k1": 0, "k2": 0})),
         ((None, {"k1": None, "k2": 0}), None),
         ((0, {"k1": 0, "k2": 0}), None),
     ],
 )
-def test_axes_of_the_jax_note_under_vmap(axes, whole, jax):
+def test_axes_of_the_jax_note_under_vmap(axes, expected, jax):
     """A prefix of axes means the same as the axes of all leaves."""
 
     def f(x, d):
@@ -92,8 +92,8 @@ def test_axes_of_the_jax_note_under_vmap(axes, whole, jax):
     k1 = 2.0 if axes[1] == {"k1": None, "k2": 0} else mapped * 2
     args = first, {"k1": k1, "k2": np.ones((3, 2))}
     results = [nn.vmap(f, axes)(*args), jax.vmap(f, axes)(*args)]
-    if whole is not None:
-        results += [nn.vmap(f, whole)(*args), jax.vmap(f, whole)(*args)]
+    if expected is not None:
+        results += [nn.vmap(f, expected)(*args), jax.vmap(f, expected)(*args)]
     for result in results:
         np.testing.assert_allclose(result, results[0], rtol=1e-6)
 
@@ -102,7 +102,7 @@ def test_axes_of_the_jax_note_under_vmap(axes, whole, jax):
 def test_functions_are_named_as_in_jax(name, jax):
     """The arguments that have no default, and those of jax that have one."""
     ours, theirs = (
-        [*inspect.signature(getattr(library, name)).parameters]
+        list(inspect.signature(getattr(library, name)).parameters)
         for library in (lw.namespace(""), jax.tree_util)
     )
     assert ours[1:4] == theirs[1:4]

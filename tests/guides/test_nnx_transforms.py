@@ -61,15 +61,15 @@ def test_sown_intermediates(compiled, jax, models):
     x = jax.numpy.ones((10, 20))
     call = nnx.jit(type(model).__call__) if compiled else type(model).__call__
     y = call(model, x)
-    found = nnx.pop(model, nnx.Intermediate)
-    assert [*found.blocks] == [0, 1, 2]
-    last = found.blocks[2].y_mean
+    intermediates = nnx.pop(model, nnx.Intermediate)
+    assert list(intermediates.blocks) == [0, 1, 2]
+    last = intermediates.blocks[2].y_mean
     assert type(last) is nnx.Intermediate
     assert type(last.value) is tuple
     np.testing.assert_allclose(last.value[0], np.mean(y), rtol=1e-5)
     assert nnx.to_flat_state(nnx.state(model, nnx.Intermediate)).paths == ()
     assert int(model.blocks[0].dropout.rngs.count) == 1
-    means = [float(found.blocks[place].y_mean.value[0]) for place in range(3)]
+    means = [float(intermediates.blocks[place].y_mean.value[0]) for place in range(3)]
     printed = [4.659754e-06, 0.00025933, 0.05561922]  # by the page, and by Flax
     np.testing.assert_allclose(means, printed, rtol=1e-3)
     assert float(model.blocks[0].bn.var.value[0]) < 1.0
@@ -80,7 +80,8 @@ def test_training_with_perturbations(jax, optax, models):
     rngs = nnx.Rngs(0)
     model = models.Perturbed(rngs)
     optimizer = nnx.Optimizer(model, tx=optax.sgd(1e-1), wrt=nnx.Param)
-    x, y = rngs.uniform((1, 2)), rngs.uniform((1, 4))
+    x = rngs.uniform((1, 2))
+    y = rngs.uniform((1, 4))
     model(x)
     assert str(nnx.state(model, nnx.Perturbation)) == (
         "State({\n  'xgrad': Perturbation(value=f32[1,3]([[0, 0, 0]]))  # 3 (12 B)\n})"

@@ -60,7 +60,8 @@ def test_a_module_is_a_tree():
 
 def test_unhashable_aux_data_is_compared_and_hashed():
     """A dict as aux data is no obstacle to equality or hashing."""
-    one, other = Module([1]), Module([2])
+    one = Module([1])
+    other = Module([2])
     assert lw.tree_structure(one) == lw.tree_structure(other)
     assert hash(lw.tree_structure(one)) == hash(lw.tree_structure(other))
     other.is_training = False

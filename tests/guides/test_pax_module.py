@@ -70,7 +70,7 @@ def test_parameter_and_state():
         "count": nn.Kind.STATE,
         "bias": nn.Kind.PARAMETER,
     }
-    assert [*again.name_to_kind] == ["is_training", "count", "bias"]
+    assert list(again.name_to_kind) == ["is_training", "count", "bias"]
 
 
 def test_kinds_are_read_only_and_copied_on_write():
@@ -137,17 +137,18 @@ def test_the_two_methods_of_a_pytree():
     """Children and the rest, and a new module of them; without a call of `__init__`."""
     counter = Counter()
     counter.step()
-    children, rest = counter.tree_flatten()
+    children, aux = counter.tree_flatten()
     assert children == [1, 0.0]
-    again = Counter.tree_unflatten(rest, children)
+    again = Counter.tree_unflatten(aux, children)
     assert str(again) == str(counter)
     assert again.name_to_kind == counter.name_to_kind
-    assert Counter.tree_unflatten(rest, ["a", None]).bias is None
+    assert Counter.tree_unflatten(aux, ["a", None]).bias is None
 
 
 def test_the_flag_of_a_module():
     """It is structure; a module without one of its own is training as well."""
-    counter, plain = Counter(), nn.Module()
+    counter = Counter()
+    plain = nn.Module()
     assert counter.is_training
     assert plain.is_training
     before = lw.tree_structure([counter, plain])

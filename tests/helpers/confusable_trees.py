@@ -268,7 +268,7 @@ def _changed_sequence(draw: Any, sequence: Any) -> Any:
 def _changed_mapping(draw: Any, mapping: Any) -> Any:
     """Draw the same mapping with another value, key, order or type, or one key more."""
     rule = MAPPINGS[type(mapping)]
-    rest = rule.rest(mapping)
+    other_data = rule.rest(mapping)
     pairs = list(mapping.items())
     index = draw(st.integers(0, len(pairs) - 1))
     key, value = pairs[index]
@@ -281,7 +281,7 @@ def _changed_mapping(draw: Any, mapping: Any) -> Any:
         pairs = draw(st.permutations(pairs))
     elif change == "type":
         rule = draw(st.sampled_from(list(MAPPINGS.values())))
-        rest = None  # of none of them is it anything else
+        other_data = None  # of none of them is it anything else
     else:
         pairs.append((draw(keys), draw(leaves)))
-    return rule.from_items(rest, dict(pairs))
+    return rule.from_items(other_data, dict(pairs))

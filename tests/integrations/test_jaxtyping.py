@@ -105,11 +105,11 @@ def test_fields_of_dataclasses_are_checked_when_an_object_is_made(base):
         bias: Float[Array, " n"]
         steps: int = lw.static(default=3)
 
-    made = Layer(jnp.ones(2), jnp.ones(2))
-    assert lw.tree_map(str, made).weight == str(made.weight)
-    assert jax.tree_util.tree_map(lambda x: None, made).bias is None
-    assert jax.vmap(lambda layer: layer.weight + layer.bias)(made).shape == (2,)
-    assert copy.deepcopy(made).steps == 3
+    instance = Layer(jnp.ones(2), jnp.ones(2))
+    assert lw.tree_map(str, instance).weight == str(instance.weight)
+    assert jax.tree_util.tree_map(lambda x: None, instance).bias is None
+    assert jax.vmap(lambda layer: layer.weight + layer.bias)(instance).shape == (2,)
+    assert copy.deepcopy(instance).steps == 3
     with pytest.raises(TypeCheckError):
         Layer(jnp.ones(2), jnp.ones(3))
     with pytest.raises(TypeCheckError):

@@ -64,9 +64,9 @@ register_sequence(Stack, lambda items: Stack(*items), namespace="containers")
 
 def table(title, **items):
     """Return a table with items."""
-    made = Table(title)
-    made.update(items)
-    return made
+    new_table = Table(title)
+    new_table.update(items)
+    return new_table
 
 
 TREES = [
@@ -89,7 +89,7 @@ def test_nodes_come_back_as_their_own_type(tree):
     leaves, treedef = APP.tree_flatten(tree)
     again = treedef.unflatten(leaves)
     assert type(again) is type(tree)
-    assert [*again] == [*tree]
+    assert list(again) == list(tree)
     if isinstance(tree, Mapping):
         assert [again[key] for key in again] == [tree[key] for key in tree]
     assert APP.tree_leaves(APP.tree_map(lambda x: [x], tree)) == leaves
@@ -104,19 +104,19 @@ def test_mappings_are_walked_as_dicts_are(items):
     """In the same leaf order, with equal structures for equal keys."""
     frozen = Frozen(items)
     assert APP.tree_leaves(frozen) == lw.tree_leaves(items)
-    turned = Frozen(dict([*items.items()][::-1]))
+    turned = Frozen(dict(list(items.items())[::-1]))
     same = APP.tree_structure(frozen) == APP.tree_structure(turned)
     assert same == (lw.tree_structure(items) == lw.tree_structure(dict(turned)))
-    assert [*APP.tree_map(lambda x: x, frozen)] == [*items]
+    assert list(APP.tree_map(lambda x: x, frozen)) == list(items)
 
 
 def test_edits_keep_the_type():
     """Setting, deleting, inserting, merging and comparing work as with a dict."""
     tree = {"t": table("t", a=1, b=Row([1, 2])), "f": Frozen({"x": 1})}
-    made = APP.tree_update(tree, {"t.b[1]": 5, "f.x": 2})
-    assert (type(made["t"]), made["t"].title) == (Table, "t")
-    assert (made["t"], type(made["t"]["b"])) == ({"a": 1, "b": [1, 5]}, Row)
-    assert dict(made["f"]) == {"x": 2}
+    changed = APP.tree_update(tree, {"t.b[1]": 5, "f.x": 2})
+    assert (type(changed["t"]), changed["t"].title) == (Table, "t")
+    assert (changed["t"], type(changed["t"]["b"])) == ({"a": 1, "b": [1, 5]}, Row)
+    assert dict(changed["f"]) == {"x": 2}
     assert dict(APP.at(tree)["f.y"].insert(3)["f"]) == {"x": 1, "y": 3}
     assert APP.at(tree)["t.a"].delete()["t"] == {"b": [1, 2]}
     assert APP.at(tree)["t.b[0]"].delete()["t"]["b"] == [2]

@@ -31,10 +31,10 @@ def test_unravel_undoes_ravel(tree):
     again = unravel(vector)
     assert lw.tree_structure(again) == lw.tree_structure(tree)
     pairs = zip(lw.tree_leaves(again), lw.tree_leaves(tree), strict=True)
-    for found, leaf in pairs:
-        assert type(found) is type(leaf)
-        assert np.asarray(found).dtype == np.asarray(leaf).dtype
-        np.testing.assert_array_equal(found, leaf)
+    for restored, leaf in pairs:
+        assert type(restored) is type(leaf)
+        assert np.asarray(restored).dtype == np.asarray(leaf).dtype
+        np.testing.assert_array_equal(restored, leaf)
     assert vector.shape == (sum(np.size(leaf) for leaf in lw.tree_leaves(tree)),)
 
 

@@ -16,7 +16,7 @@ def test_flattening_and_unflattening(tree):
     """The same leaves, equal treedefs, the same order of keys in what is rebuilt."""
     leaves, treedef = torch._flatten_by(tree, view_of(), None)
     expected, structure = lw.tree_flatten(tree)
-    assert [*map(id, leaves)] == [*map(id, expected)]
+    assert list(map(id, leaves)) == list(map(id, expected))
     assert treedef == structure
     again = torch._tree_unflatten(treedef, range(len(leaves)))
     assert repr(again) == repr(lw.tree_unflatten(structure, range(len(leaves))))
@@ -31,7 +31,13 @@ def test_paths(tree):
 
 
 @pytest.mark.parametrize(
-    "is_leaf", [None, tuple, (tuple, list), lambda x: isinstance(x, dict)]
+    "is_leaf",
+    [
+        None,
+        tuple,
+        (tuple, list),
+        pytest.param(lambda x: isinstance(x, dict), id="a predicate"),
+    ],
 )
 @given(tree=common_trees())
 def test_stopping_early(is_leaf, tree):
@@ -47,7 +53,7 @@ def test_stopping_early(is_leaf, tree):
 
 def test_paths_in_a_predicate():
     """It gets the path of each node."""
-    seen = []
-    stop = PathPredicate(lambda path, _node: seen.append(str(path)))
+    paths = []
+    stop = PathPredicate(lambda path, _node: paths.append(str(path)))
     torch._flatten_by([[1]], view_of(), stop)
-    assert seen == ["", "[0]", "[0][0]"]
+    assert paths == ["", "[0]", "[0][0]"]

@@ -37,11 +37,9 @@ def graphs(draw):
         draw(st.sampled_from(TYPES))(draw(values(nodes[:0])), note=draw(st.booleans()))
         for _ in range(draw(st.integers(0, 3)))
     ]
-    parts = st.one_of(
-        st.sampled_from(nodes),
-        *([st.sampled_from(boxes)] if boxes else []),
-        values([*nodes, *boxes]),
-    )
+    parts = st.sampled_from(nodes) | values([*nodes, *boxes])
+    if boxes:
+        parts |= st.sampled_from(boxes)
     for node in nodes:
         for name in draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=3)):
             part = lw.data(draw(parts))
@@ -72,39 +70,41 @@ def values(things):
 
 def shape(graph):
     """Return the shape of a graph: what refers to what, by number of first sight."""
-    numbers, found, keep = {}, [], []
+    numbers = {}
+    objects = []
+    keep = []
     stack = [graph]
     while stack:
         value = stack.pop()
         keep.append(value)
         if isinstance(value, Node | Off | Chain | nn.List | nn.Dict | nn.Variable):
             if id(value) in numbers:
-                found.append(numbers[id(value)])
+                objects.append(numbers[id(value)])
                 continue
             numbers[id(value)] = len(numbers)
         kind = type(value).__name__
         if isinstance(value, nn.Variable):
-            found.append((kind, value.get_metadata()))
+            objects.append((kind, value.get_metadata()))
             stack.append(value.get_raw_value())
         elif isinstance(value, nn.List):
-            found.append((kind, len(value)))
-            stack += reversed([*value])
+            objects.append((kind, len(value)))
+            stack += reversed(list(value))
         elif isinstance(value, nn.Dict):
-            found.append((kind, sorted(value)))
+            objects.append((kind, sorted(value)))
             stack += [value[key] for key in sorted(value, reverse=True)]
         elif isinstance(value, lw.Pytree):
             names = sorted(vars(value))
-            found.append((kind, names))
+            objects.append((kind, names))
             stack += [getattr(value, name) for name in reversed(names)]
         elif isinstance(value, list | tuple):
-            found.append((kind, len(value)))
+            objects.append((kind, len(value)))
             stack += reversed(value)
         elif isinstance(value, dict):
-            found.append((kind, sorted(value)))
+            objects.append((kind, sorted(value)))
             stack += [value[key] for key in sorted(value, reverse=True)]
         else:
-            found.append((kind, repr(value)))
-    return found
+            objects.append((kind, repr(value)))
+    return objects
 
 
 def things(graph):
@@ -129,10 +129,11 @@ def test_merge_after_split(graph):
 @given(graphs())
 def test_update_with_its_own_state(graph):
     """Nothing changes, and each object stays the one it is."""
-    before, known = shape(graph), [*map(id, things(graph))]
+    before = shape(graph)
+    identities = list(map(id, things(graph)))
     nn.update(graph, nn.state(graph))
     assert shape(graph) == before
-    assert [*map(id, things(graph))] == known
+    assert list(map(id, things(graph))) == identities
 
 
 @given(
@@ -141,13 +142,13 @@ def test_update_with_its_own_state(graph):
 def test_filters_are_a_partition(graph, filters, data):
     """Each value goes to the first filter that means it; merging takes any order."""
     graphdef, *states = nn.split(graph, *filters, ...)
-    whole = nn.to_flat_state(nn.state(graph))
+    flat_state = nn.to_flat_state(nn.state(graph))
     flat = [nn.to_flat_state(state) for state in states]
     paths = [path for part in flat for path in part.paths]
-    assert sorted(map(repr, paths)) == sorted(map(repr, whole.paths))
+    assert sorted(map(repr, paths)) == sorted(map(repr, flat_state.paths))
     for place, (filter, part) in enumerate(zip(filters, flat, strict=False)):
         meant = nn.filters.predicate(filter)
-        earlier = [*map(nn.filters.predicate, filters[:place])]
+        earlier = list(map(nn.filters.predicate, filters[:place]))
         for path, value in part:
             assert meant(path, value)
             assert not any(test(path, value) for test in earlier)
@@ -184,22 +185,23 @@ def test_pop_takes_out_what_it_returns(graph, filter):
     if popped is None:
         assert dict(nn.to_flat_state(nn.state(graph))).keys() == before.keys()
         return
-    taken = dict(nn.to_flat_state(popped))
-    assert all(isinstance(value, filter) for value in taken.values())
-    assert all(before[path] is value for path, value in taken.items())
+    popped_values = dict(nn.to_flat_state(popped))
+    assert all(isinstance(value, filter) for value in popped_values.values())
+    assert all(before[path] is value for path, value in popped_values.items())
     assert nn.state(graph, filter) == nn.State({})
     left = dict(nn.to_flat_state(nn.state(graph)))
     assert {id(v) for v in left.values() if isinstance(v, nn.Variable)} == {
         id(v)
         for path, v in before.items()
-        if path not in taken and isinstance(v, nn.Variable)
+        if path not in popped_values and isinstance(v, nn.Variable)
     }
 
 
 @given(graphs(), st.sampled_from([None, *TYPES, *"abcdx", 0, nn.Kind.PARAMETER]))
 def test_freezing_is_taken_back(graph, key):
     """References and values stay; no filter of a type means what is frozen."""
-    before, values = shape(graph), dict(nn.to_flat_state(nn.state(graph)))
+    before = shape(graph)
+    values = dict(nn.to_flat_state(nn.state(graph)))
     meant = (
         ()
         if key is None
@@ -217,16 +219,16 @@ def test_freezing_is_taken_back(graph, key):
     ):  # through a tuple; no parameter, or a part
         return
     assert shape(graph) == before
-    found = dict(nn.to_flat_state(nn.state(frozen)))
-    assert found.keys() == values.keys()
-    for path, value in found.items():
+    frozen_values = dict(nn.to_flat_state(nn.state(frozen)))
+    assert frozen_values.keys() == values.keys()
+    for path, value in frozen_values.items():
         if isinstance(value, nn.Param):
             test = meant[0] if meant else nn.filters.Everything()
             is_meant = test(path, values[path])
             assert value._leafwise_is_frozen == is_meant
             assert value.get_raw_value() is values[path].get_raw_value()
             assert nn.filters.OfType(nn.Param)(path, value) != is_meant
-    assert not [*nn.to_flat_state(nn.state(frozen, nn.Param))] or meant
+    assert not list(nn.to_flat_state(nn.state(frozen, nn.Param))) or meant
     assert shape(nn.unfreeze(frozen)) == before
     assert len(nn.find_duplicates(frozen)) == len(nn.find_duplicates(graph))
 
@@ -235,7 +237,7 @@ def test_freezing_is_taken_back(graph, key):
 def test_summaries_count_each_value_once(graph):
     """The whole has as many numbers as the state, whatever stands twice."""
     summary = lw.tree_summary(graph)
-    found = nn.to_flat_state(nn.state(graph)).leaves
-    sizes = [np.size(getattr(value, "value", value)) for value in found]
+    variables = nn.to_flat_state(nn.state(graph)).leaves
+    sizes = [np.size(getattr(value, "value", value)) for value in variables]
     assert summary.count == sum(sizes) == summary.rows[0].count
     assert sum(amount.count for amount in summary.kinds.values()) == sum(sizes)

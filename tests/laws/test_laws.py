@@ -27,16 +27,16 @@ def plain(tree: Any) -> str:
 @given(trees(), both_modes)
 def test_unflatten_undoes_flatten(tree, none_is_leaf):
     """A tree that is taken apart and put together is the same, orders included."""
-    found, treedef = lw.tree_flatten(tree, none_is_leaf=none_is_leaf)
-    assert plain(lw.tree_unflatten(treedef, found)) == plain(tree)
-    assert len(found) == treedef.num_leaves
+    leaves, treedef = lw.tree_flatten(tree, none_is_leaf=none_is_leaf)
+    assert plain(lw.tree_unflatten(treedef, leaves)) == plain(tree)
+    assert len(leaves) == treedef.num_leaves
 
 
 @given(trees(), both_modes)
 def test_any_object_may_stand_at_a_leaf(tree, none_is_leaf):
     """Rebuilding with opaque objects gives a tree of the same structure."""
-    found, treedef = lw.tree_flatten(tree, none_is_leaf=none_is_leaf)
-    marks = [object() for _ in found]
+    leaves, treedef = lw.tree_flatten(tree, none_is_leaf=none_is_leaf)
+    marks = [object() for _ in leaves]
     rebuilt = lw.tree_unflatten(treedef, marks)
     again, same = lw.tree_flatten(rebuilt, none_is_leaf=none_is_leaf)
     assert again == marks
@@ -62,23 +62,24 @@ def test_map_composes(tree):
 @given(trees())
 def test_map_calls_in_leaf_order(tree):
     """The mapped function meets the leaves in the order of `tree_leaves`."""
-    one, two = [], []
+    one = []
+    two = []
     lw.tree_map(one.append, tree)
     lw.tree_map(lambda x, _: two.append(x), tree, tree)
-    expected = [*map(id, lw.tree_leaves(tree))]
-    assert [*map(id, one)] == expected
-    assert [*map(id, two)] == expected
+    expected = list(map(id, lw.tree_leaves(tree)))
+    assert list(map(id, one)) == expected
+    assert list(map(id, two)) == expected
 
 
 @given(trees(), both_modes)
 def test_all_ways_of_walking_agree(tree, none_is_leaf):
     """Recursion, explicit stack, iterator and map see the same tree."""
     options: dict[str, Any] = {"none_is_leaf": none_is_leaf}
-    found, treedef = lw.tree_flatten(tree, **options)
+    leaves, treedef = lw.tree_flatten(tree, **options)
     deep, same = lw.tree_flatten(tree, is_leaf=lambda _: False, **options)
     assert same == treedef
-    assert [*map(id, deep)] == [*map(id, found)]
-    assert [*map(id, lw.tree.iter(tree, **options))] == [*map(id, found)]
+    assert list(map(id, deep)) == list(map(id, leaves))
+    assert list(map(id, lw.tree.iter(tree, **options))) == list(map(id, leaves))
     fast = lw.tree_map(repr, tree, **options)
     slow = lw.tree_map(repr, tree, is_leaf=lambda _: False, **options)
     assert plain(fast) == plain(slow)
@@ -101,7 +102,8 @@ def permuted(tree: Any, draw: Any) -> Any:
 def test_equal_dicts_have_equal_treedefs_and_keep_their_own_order(tree, data):
     """The order of insertion is no structure, and is never lost."""
     other = permuted(tree, data.draw)
-    treedef, same = lw.tree_structure(tree), lw.tree_structure(other)
+    treedef = lw.tree_structure(tree)
+    same = lw.tree_structure(other)
     assert treedef == same
     assert hash(treedef) == hash(same)
     assert repr(treedef) == repr(same)
@@ -189,15 +191,16 @@ def test_compose_is_nesting(outer, inner):
 def test_flatten_up_to_finds_what_stands_at_the_leaves(tree, deeper):
     """A deeper tree gives its subtrees where the structure has leaves."""
     treedef = lw.tree_structure(tree)
-    found = treedef.flatten_up_to(lw.tree_map(lambda _: deeper, tree))
-    assert all(subtree is deeper for subtree in found)
-    assert len(found) == treedef.num_leaves
+    subtrees = treedef.flatten_up_to(lw.tree_map(lambda _: deeper, tree))
+    assert all(subtree is deeper for subtree in subtrees)
+    assert len(subtrees) == treedef.num_leaves
 
 
 @given(trees(), trees())
 def test_equality_is_an_equivalence_that_agrees_with_hash_and_pairing(a, b):
     """Equal treedefs hash alike and pair; different ones say so without raising."""
-    first, second = lw.tree_structure(a), lw.tree_structure(b)
+    first = lw.tree_structure(a)
+    second = lw.tree_structure(b)
     assert (first == second) is (second == first)
     assert (first != second) is not (first == second)
     if first == second:

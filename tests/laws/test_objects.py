@@ -102,17 +102,21 @@ class Objects(RuleBasedStateMachine):
     def smuggle(self, name, value):
         if name not in self.values:
             vars(self.obj)[name] = value
-            self.values[name], self.kinds[name] = value, "static"
+            self.values[name] = value
+            self.kinds[name] = "static"
 
     @rule(how=st.sampled_from(["copy", "deepcopy", "pickle", "rebuild"]))
     def go_on_with_a_copy(self, how):
-        old, kinds = self.obj, dict(nn.name_to_kind(self.obj))
-        self.obj = {
+        old = self.obj
+        kinds = dict(nn.name_to_kind(self.obj))
+        ways = {
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "pickle": lambda x: pickle.loads(pickle.dumps(x)),
             "rebuild": lambda x: lw.tree_map(lambda leaf: leaf, x),
-        }[how](old)
+        }
+        copied = ways[how]
+        self.obj = copied(old)
         old.fresh = lw.data(1)
         assert dict(nn.name_to_kind(self.obj)) == kinds
 
@@ -120,7 +124,7 @@ class Objects(RuleBasedStateMachine):
     def attributes_are_as_recorded(self):
         kinds = nn.name_to_kind(self.obj)
         assert {name: kind.value for name, kind in kinds.items()} == self.kinds
-        assert [*vars(self.obj)] == [*self.values]
+        assert list(vars(self.obj)) == list(self.values)
 
     @invariant()
     def leaves_are_those_of_data_attributes(self):
@@ -129,9 +133,9 @@ class Objects(RuleBasedStateMachine):
             names.sort()
         children = [getattr(self.obj, name) for name in names]
         expected = lw.tree_leaves(children)
-        found = lw.tree_leaves(self.obj)
-        assert len(found) == len(expected)
-        assert all(a is b for a, b in zip(found, expected, strict=True))
+        leaves = lw.tree_leaves(self.obj)
+        assert len(leaves) == len(expected)
+        assert all(a is b for a, b in zip(leaves, expected, strict=True))
 
     @invariant()
     def round_trip(self):
@@ -139,13 +143,13 @@ class Objects(RuleBasedStateMachine):
         again = treedef.unflatten(leaves)
         assert lw.tree_structure(again) == treedef
         assert hash(lw.tree_structure(again)) == hash(treedef)
-        assert [*vars(again)] == [*vars(self.obj)]
+        assert list(vars(again)) == list(vars(self.obj))
         assert repr(again) == repr(self.obj)
 
     @invariant()
     def order_of_assignment_does_not_count(self):
         other = self.cls()
-        for name in reversed([*self.values]):
+        for name in reversed(list(self.values)):
             kind = nn.Kind(self.kinds[name])
             setattr(other, name, type(lw.data(1))(kind, getattr(self.obj, name)))
         same = lw.tree_structure(other) == lw.tree_structure(self.obj)
@@ -200,12 +204,12 @@ class Lists(RuleBasedStateMachine):
 
     @invariant()
     def as_recorded(self):
-        assert [*map(id, self.items)] == [*map(id, self.values)]
-        pairs = [*zip(self.values, self.kinds, strict=True)]
+        assert list(map(id, self.items)) == list(map(id, self.values))
+        pairs = list(zip(self.values, self.kinds, strict=True))
         data = [value for value, kind in pairs if kind.is_data]
-        assert [*map(id, lw.tree_leaves(self.items, none_is_leaf=True))] == [
-            *map(id, data)
-        ]
+        assert list(map(id, lw.tree_leaves(self.items, none_is_leaf=True))) == list(
+            map(id, data)
+        )
         again = copy.copy(self.items)
         assert lw.tree_structure(again) == lw.tree_structure(self.items)
         for kind in nn.Kind:

@@ -37,17 +37,20 @@ def test_broadcasting_and_flattening_up_to_agree(pair):
         for leaf, subtree in zip(leaves, subtrees, strict=True)
         for _ in lw.tree_leaves(subtree)
     ]
-    assert [*map(id, lw.tree.broadcast_leaves(prefix, full))] == [*map(id, expected)]
+    assert list(map(id, lw.tree.broadcast_leaves(prefix, full))) == list(
+        map(id, expected)
+    )
     spread = lw.tree_broadcast_prefix(prefix, full)
     assert lw.tree_structure(spread) == lw.tree_structure(full)
-    assert [*map(id, lw.tree_leaves(spread))] == [*map(id, expected)]
+    assert list(map(id, lw.tree_leaves(spread))) == list(map(id, expected))
     assert lw.tree.prefix_errors(prefix, full) == []
 
 
 @given(trees(8), trees(8))
 def test_prefix_order_is_what_flatten_up_to_accepts(a, b):
     """`a <= b` exactly when the structure of a accepts the tree b."""
-    first, second = lw.tree_structure(a), lw.tree_structure(b)
+    first = lw.tree_structure(a)
+    second = lw.tree_structure(b)
     try:
         first.flatten_up_to(b)
         accepted = True
@@ -104,7 +107,8 @@ def test_broadcasting_both_ways(a, b):
 @given(trees(8), trees(8))
 def test_explain_is_empty_exactly_for_equal_structures(a, b):
     """No difference means equal, and the other way round."""
-    first, second = lw.tree_structure(a), lw.tree_structure(b)
+    first = lw.tree_structure(a)
+    second = lw.tree_structure(b)
     assert (first.explain(second) == []) is (first == second)
     assert (lw.tree.equality_errors(a, b) == []) is (first == second)
     assert first.explain(a) == []
@@ -114,7 +118,7 @@ def test_explain_is_empty_exactly_for_equal_structures(a, b):
 def test_transposing_twice_is_the_identity(outer, inner):
     """Inside out and inside out again is where it began."""
     composed = outer.compose(inner)
-    tree = composed.unflatten([*range(composed.num_leaves)])
+    tree = composed.unflatten(list(range(composed.num_leaves)))
     once = lw.tree_transpose(outer, inner, tree)
     assert lw.tree_structure(once) == inner.compose(outer)
     if composed.num_leaves:
@@ -125,7 +129,7 @@ def test_transposing_twice_is_the_identity(outer, inner):
 @given(structures)
 def test_a_fold_with_nothing_to_do(treedef):
     """Without functions, it builds."""
-    leaves = [*range(treedef.num_leaves)]
+    leaves = list(range(treedef.num_leaves))
     built = repr(treedef.unflatten(leaves))
     assert repr(treedef.walk(leaves)) == built
 
@@ -155,13 +159,14 @@ def test_visiting_without_visitors_gives_the_very_tree(tree):
 @given(trees())
 def test_walks_meet_every_node_once(tree):
     """Both directions yield all nodes; their leaves are those of the tree."""
-    down, up = [*lw.tree_walk(tree)], [*lw.tree_walk(tree, bottom_up=True)]
+    down = list(lw.tree_walk(tree))
+    up = list(lw.tree_walk(tree, bottom_up=True))
     assert len(down) == len(up) == lw.tree_structure(tree).num_nodes
     assert down[0][1] is tree
     assert up[-1][1] is tree
     leaves = [(p, x) for p, x in down if lw.tree.is_leaf(x)]
     assert leaves == lw.tree_leaves_with_path(tree)
-    assert {*map(str, (p for p, _ in down))} == {*map(str, (p for p, _ in up))}
+    assert set(map(str, (p for p, _ in down))) == set(map(str, (p for p, _ in up)))
 
 
 @given(trees())
@@ -178,13 +183,13 @@ def test_a_visitor_of_leaves_is_a_map(tree):
 @given(common_trees())
 def test_is_leaf_with_a_path(tree):
     """A predicate that takes the path sees the path of each node, in order."""
-    seen = []
+    paths = []
 
     def stop(path, node):
-        seen.append((path, node))
+        paths.append((path, node))
 
     assert lw.tree_leaves(tree, stop, is_leaf_takes_path=True) == lw.tree_leaves(tree)
-    assert seen == [*lw.tree_walk(tree)]
+    assert paths == list(lw.tree_walk(tree))
 
 
 @given(st.data(), confusable_trees.trees, confusable_trees.walks)
@@ -201,8 +206,8 @@ def test_all_that_compare_trees_agree(data, one, options):
     assert str(diff)
     for change in diff:
         assert all(line.isprintable() for line in str(change).split("\n"))
-    for found in lw.tree.equality_errors(one, other, **options):
-        assert found.expected != found.actual
+    for difference in lw.tree.equality_errors(one, other, **options):
+        assert difference.expected != difference.actual
 
 
 @given(st.data(), every_tree())

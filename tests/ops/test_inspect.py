@@ -49,9 +49,9 @@ def test_a_leaf_with_a_state_dict():
         def state_dict(self):
             return {"weight": 1.0}
 
-    told = lw.explain_leaf(Linear())
+    explanation = lw.explain_leaf(Linear())
     what_to_do = "Linear is not registered; its state_dict() is a tree"
-    assert told.endswith(what_to_do)
+    assert explanation.endswith(what_to_do)
     with pytest.raises(lw.errors.PathError, match=re.escape(what_to_do)):
         lw.at(Linear())["weight"].get()
 
@@ -60,11 +60,16 @@ def test_a_leaf_with_a_state_dict():
     "function",
     [
         lw.tree.is_leaf,
-        lambda tree, stop: lw.tree.all_leaves([tree], stop),
+        pytest.param(
+            lambda tree, stop: lw.tree.all_leaves([tree], stop), id="all_leaves"
+        ),
         lw.tree.children,
         lw.tree.flatten_one_level,
         lw.explain_leaf,
-        lambda tree, stop: lw.tree_equal(tree, [*tree], is_leaf=stop),
+        pytest.param(
+            lambda tree, stop: lw.tree_equal(tree, list(tree), is_leaf=stop),
+            id="tree_equal",
+        ),
     ],
 )
 def test_is_leaf_that_is_wrong_or_raises(function):
@@ -115,7 +120,7 @@ def test_taking_a_node_apart(node, children, aux, keys):
     level = lw.tree.flatten_one_level(node)
     assert level.children == children
     assert level.aux == aux
-    assert [*level.keys] == keys
+    assert list(level.keys) == keys
     assert level.type is type(node)
     again = level.unflatten(level.children)
     assert again == node
@@ -217,14 +222,20 @@ def flatten_watched(node):
 lw.register_pytree_node(Watched, flatten_watched, lambda _, kids: Watched(*kids))
 
 
-@pytest.mark.parametrize("kind", [list, tuple, lambda pair: dict(enumerate(pair))])
+@pytest.mark.parametrize(
+    "kind",
+    [list, tuple, pytest.param(lambda pair: dict(enumerate(pair)), id="dict")],
+)
 def test_a_subtree_that_both_trees_share_is_not_looked_into(kind):
     """Wherever it is beside what differs; the answer is that of copies."""
     for depth in range(4):
         for value, is_equal in ((1, True), (2, False)):
-            shared, one, other = Watched([1]), [1], [value]
+            shared = Watched([1])
+            one = [1]
+            other = [value]
             for _ in range(depth + 1):
-                one, other = kind([shared, one]), kind([shared, other])
+                one = kind([shared, one])
+                other = kind([shared, other])
             Watched.flattened = 0
             assert lw.tree_equal(one, other) is is_equal
             assert Watched.flattened == 0
@@ -254,7 +265,8 @@ def test_shared_subtrees_do_not_make_trees_equal(one, other):
 def test_shared_leaves_are_looked_at_if_nan_differs_from_nan():
     """They may be NaN; by default they are the same."""
     shared = [float("nan")]
-    one, other = {"a": shared, "b": [1]}, {"a": shared, "b": [1]}
+    one = {"a": shared, "b": [1]}
+    other = {"a": shared, "b": [1]}
     assert lw.tree_equal(one, other)
     assert not lw.tree_equal(one, other, equal_nan=False)
 
@@ -286,8 +298,11 @@ def test_an_error_beside_a_shared_subtree_has_its_path():
 
 def test_deep_trees_with_shared_subtrees():
     """Below some levels all is compared."""
-    shared, one, other = [1], [2], [2]
+    shared = [1]
+    one = [2]
+    other = [2]
     for _ in range(20_000):
-        one, other = [shared, one], [shared, other]
+        one = [shared, one]
+        other = [shared, other]
     assert lw.tree_equal(one, other)
     assert not lw.tree_equal(one, [shared, [shared, 3]])

@@ -41,11 +41,14 @@ def of_two(function, **options):
     return lambda a, b, c, how: function(a, b, **options, **how)
 
 
-def kept(a, b, c, how):
+def visited(a, b, c, how):
     """Visit with functions that keep what they see."""
-    seen = []
-    enter = lambda node, path, parent: seen.append((str(path), node)) or node  # noqa: E731
-    return lw.tree_visit(a, enter, enter, **how), seen
+    visits = []
+
+    def enter(node, path, parent):
+        return visits.append((str(path), node)) or node
+
+    return lw.tree_visit(a, enter, enter, **how), visits
 
 
 def printed(a, **how):
@@ -65,7 +68,7 @@ CALLS = {
     "tree_leaves_with_path": of_one(lw.tree_leaves_with_path),
     "tree_walk": of_one(lw.tree_walk),
     "tree_walk, bottom up": of_one(lw.tree_walk, bottom_up=True),
-    "tree_visit": kept,
+    "tree_visit": visited,
     "tree_is_leaf": of_one(lw.tree.is_leaf),
     "all_leaves": of_two(lambda a, b, **how: lw.tree.all_leaves([a, b], **how)),
     "explain_leaf": of_one(lw.explain_leaf),
@@ -179,7 +182,7 @@ def outcome(call, a, b, c, how):
     try:
         result = call(a, b, c, how)
         if inspect.isgenerator(result):
-            result = [*result]
+            result = list(result)
     except Exception as error:
         notes = getattr(error, "__notes__", [])
         return f"{type(error).__name__}: {error} {notes} {error.__dict__.keys()}"
@@ -217,7 +220,8 @@ def test_every_function_that_takes_is_leaf_is_called():
 def test_a_class_does_as_its_predicate(part, data, tree, classes):
     """A class, a tuple of classes, and a predicate give one result or one error."""
     others = st.just(tree) | st.just(lw.tree_map(row, tree)) | trees(max_leaves=5)
-    other, third = data.draw(others), data.draw(others)
+    other = data.draw(others)
+    third = data.draw(others)
     types = tuple(classes)
     asked = [
         {"is_leaf": types[0] if len(types) == 1 else types},
@@ -228,10 +232,10 @@ def test_a_class_does_as_its_predicate(part, data, tree, classes):
             "is_leaf_takes_path": True,
         },
     ]
-    for name, call in [*CALLS.items()][part::4]:
+    for name, call in list(CALLS.items())[part::4]:
         options = asked if takes_paths(name) else asked[:-1]
-        found = [outcome(call, tree, other, third, how) for how in options]
-        assert found == found[:1] * len(found)
+        outcomes = [outcome(call, tree, other, third, how) for how in options]
+        assert outcomes == outcomes[:1] * len(outcomes)
 
 
 WALKS = [
@@ -258,7 +262,7 @@ def test_a_predicate_is_told_the_path_of_what_it_is_asked_of(tree):
             CALLS[name], tree, twin, tree, {"is_leaf": stop, "is_leaf_takes_path": True}
         )
     for path, node in asked:
-        assert repr(node) in (repr(_at(whole, path)) for whole in (tree, twin))
+        assert repr(node) in (repr(_at(root, path)) for root in (tree, twin))
 
 
 def _at(tree, path):
@@ -283,7 +287,11 @@ def test_anything_but_types_and_predicates_is_refused(is_leaf):
 # ------------------------------------------------- which trees are asked, one by one
 
 
-EITHER_WAY = [list, (list, set), lambda node: isinstance(node, list)]
+def is_list(node):
+    return isinstance(node, list)
+
+
+EITHER_WAY = [list, (list, set), is_list]
 
 
 @pytest.mark.parametrize("is_leaf", EITHER_WAY)
@@ -405,7 +413,7 @@ def test_none_is_a_leaf_like_others(part, data, tree):
         if takes_namespace(name.partition(",")[0]) and name not in NONE_ITSELF
     }
     how = {"namespace": NONES.name}
-    for name, call in [*calls.items()][part::4]:
+    for name, call in list(calls.items())[part::4]:
         expected = outcome(call, *map(without_none, family), how)
         assert outcome(call, *family, how) == expected, name
 

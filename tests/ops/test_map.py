@@ -11,11 +11,16 @@ import leafwise as lw
 pytestmark = pytest.mark.usefixtures("sampling")
 
 
+def iterated(*args, **options):
+    """Return the leaves, one after the other."""
+    return list(lw.tree.iter(*args, **options))
+
+
 READERS = [
     lw.tree_leaves,
     lw.tree_flatten,
     lw.tree_structure,
-    lambda *args, **options: [*lw.tree.iter(*args, **options)],
+    iterated,
 ]
 MAPS = [lw.tree_map, lw.tree_map_, lw.tree_map_with_path]
 
@@ -29,6 +34,10 @@ def raiser(error, when=None):
         return False
 
     return function
+
+
+def default_dict(items):
+    return defaultdict(int, items)
 
 
 def failure(function, *args, **options):
@@ -48,12 +57,12 @@ def test_an_undeclared_namespace(function):
     """The message names the namespace and those that there are."""
     name = "ops-basic-nobody-declared-this"
     args = (abs, [1]) if function in MAPS else ([1],)
-    known = [repr(each) for each in lw.registry.namespaces() if each][:5]
+    declared = [repr(each) for each in lw.registry.namespaces() if each][:5]
     assert failure(function, *args, namespace=name) == (
         lw.errors.NamespaceError,
         f"no namespace {name!r} was declared; register a class in it or call "
         f"leafwise.namespace({name!r}) first"
-        + (f" (declared: {', '.join(known)})" if known else ""),
+        + (f" (declared: {', '.join(declared)})" if declared else ""),
         [],
     )
 
@@ -65,7 +74,7 @@ def test_tree_iter_is_lazy():
     assert asked == []
     assert next(leaves) == 1
     assert asked == [[1, 2, 3], 1]
-    assert [*leaves] == [2, 3]
+    assert list(leaves) == [2, 3]
 
 
 @pytest.mark.parametrize("function", READERS)
@@ -84,29 +93,29 @@ def test_a_cycle_is_named_by_both_paths(function):
 
 
 @pytest.mark.parametrize(
-    ("make_leaves", "got"),
+    ("make_leaves", "number"),
     [
-        (list, "0"),
-        (lambda: [1, 2], "2"),
-        (lambda: [1, 2, 3, 4], "4"),
-        (lambda: (1, 2, 3, 4, 5), "5"),
-        (lambda: "ab", "2"),
-        (lambda: range(9), "9"),
-        (lambda: iter([1, 2]), "2"),
-        (lambda: iter([1, 2, 3, 4, 5]), "more"),
-        (count, "more"),
+        pytest.param(list, "0", id="none"),
+        pytest.param(lambda: [1, 2], "2", id="a list of 2"),
+        pytest.param(lambda: [1, 2, 3, 4], "4", id="a list of 4"),
+        pytest.param(lambda: (1, 2, 3, 4, 5), "5", id="a tuple of 5"),
+        pytest.param(lambda: "ab", "2", id="a str of 2"),
+        pytest.param(lambda: range(9), "9", id="a range of 9"),
+        pytest.param(lambda: iter([1, 2]), "2", id="an iterator of 2"),
+        pytest.param(lambda: iter([1, 2, 3, 4, 5]), "more", id="an iterator of 5"),
+        pytest.param(count, "more", id="an endless iterator"),
     ],
 )
-def test_too_few_and_too_many_leaves(make_leaves, got):
+def test_too_few_and_too_many_leaves(make_leaves, number):
     """Both numbers and the treedef are in the error; generators are not exhausted."""
     leaves = make_leaves()
     treedef = lw.tree_structure([1, (2, 3)])
     with pytest.raises(lw.StructureError) as caught:
         lw.tree_unflatten(treedef, leaves)
     assert str(caught.value) == (
-        f"expected 3 leaves, got {got}\n  treedef: PyTreeDef([*, (*, *)])"
+        f"expected 3 leaves, got {number}\n  treedef: PyTreeDef([*, (*, *)])"
     )
-    assert (caught.value.expected, caught.value.actual) == ("3 leaves", got)
+    assert (caught.value.expected, caught.value.actual) == ("3 leaves", number)
     assert caught.value.path is None
     assert caught.value.tree_index is None
 
@@ -184,11 +193,26 @@ def test_an_exception_keeps_its_type_and_gains_one_note(
         lw.tree_paths,
         lw.tree_leaves_with_path,
         lw.tree_flatten_with_path,
-        lambda tree, is_leaf: lw.tree_map(abs, tree, is_leaf=is_leaf),
-        lambda tree, is_leaf: lw.tree_map(max, tree, tree, is_leaf=is_leaf),
-        lambda tree, is_leaf: lw.tree_map_(abs, tree, is_leaf=is_leaf),
-        lambda tree, is_leaf: lw.tree_map_only(int, abs, tree, is_leaf=is_leaf),
-        lambda tree, is_leaf: lw.tree.replace_nones(0, tree, is_leaf=is_leaf),
+        pytest.param(
+            lambda tree, is_leaf: lw.tree_map(abs, tree, is_leaf=is_leaf),
+            id="tree_map",
+        ),
+        pytest.param(
+            lambda tree, is_leaf: lw.tree_map(max, tree, tree, is_leaf=is_leaf),
+            id="tree_map of two trees",
+        ),
+        pytest.param(
+            lambda tree, is_leaf: lw.tree_map_(abs, tree, is_leaf=is_leaf),
+            id="tree_map_",
+        ),
+        pytest.param(
+            lambda tree, is_leaf: lw.tree_map_only(int, abs, tree, is_leaf=is_leaf),
+            id="tree_map_only",
+        ),
+        pytest.param(
+            lambda tree, is_leaf: lw.tree.replace_nones(0, tree, is_leaf=is_leaf),
+            id="replace_nones",
+        ),
     ],
 )
 def test_an_exception_of_is_leaf(function, kind):
@@ -226,10 +250,19 @@ def test_what_is_no_function():
 @pytest.mark.parametrize(
     "function",
     [
-        lambda tree: lw.tree_map(lambda x: x, tree),
-        lambda tree: lw.tree_map(lambda x, y: x, tree, tree),
-        lambda tree: lw.tree_map(lambda x: x, tree, is_leaf=set),
-        lambda tree: lw.tree_map_with_path(lambda path, x: x, tree),
+        pytest.param(lambda tree: lw.tree_map(lambda x: x, tree), id="tree_map"),
+        pytest.param(
+            lambda tree: lw.tree_map(lambda x, y: x, tree, tree),
+            id="tree_map of two trees",
+        ),
+        pytest.param(
+            lambda tree: lw.tree_map(lambda x: x, tree, is_leaf=set),
+            id="tree_map with is_leaf",
+        ),
+        pytest.param(
+            lambda tree: lw.tree_map_with_path(lambda path, x: x, tree),
+            id="tree_map_with_path",
+        ),
     ],
 )
 def test_an_exception_of_a_registered_function(function, where):
@@ -272,7 +305,7 @@ def test_a_list_that_shrinks_under_the_function(options, more):
 
 
 @pytest.mark.parametrize("options", [{}, {"is_leaf": tuple}])
-@pytest.mark.parametrize("kind", [dict, OrderedDict, lambda d: defaultdict(int, d)])
+@pytest.mark.parametrize("kind", [dict, OrderedDict, default_dict])
 def test_a_dict_that_changes_under_the_function(kind, options):
     """Keys that come and go during the map are not seen."""
     tree = kind({"b": 1, "a": 2, "c": 3})
@@ -283,7 +316,7 @@ def test_a_dict_that_changes_under_the_function(kind, options):
         return x * 10
 
     assert lw.tree_map(change, tree, **options) == {"b": 10, "a": 20, "c": 30}
-    assert {*tree} == {"a", "b", "new 1", "new 2", "new 3"}
+    assert set(tree) == {"a", "b", "new 1", "new 2", "new 3"}
 
 
 # -------------------------------------------------------------------- map only

@@ -38,15 +38,15 @@ def test_the_first_failure_cancels_the_rest():
         if x == 3:
             raise ValueError("three")
         if x > 3:
-            done.wait()
+            finished.wait()
 
-    done = threading.Event()
+    finished = threading.Event()
     with ThreadPoolExecutor(1) as executor:
         try:
             with pytest.raises(ValueError, match="three") as caught:
-                lw.parallel(executor).tree_map(work, [*range(100)])
+                lw.parallel(executor).tree_map(work, list(range(100)))
         finally:
-            done.set()
+            finished.set()
     assert caught.value.__notes__ == ["at key path [3]"]
     assert begun[:4] == [0, 1, 2, 3]
     assert len(begun) <= 5  # one may have been on its way
@@ -84,7 +84,8 @@ class Slow:
 
     def run(self):
         with self.lock:
-            calls, self.calls = self.calls, []
+            calls = self.calls
+            self.calls = []
         for future, fn, args in reversed(calls):
             if future.set_running_or_notify_cancel():
                 try:
@@ -123,7 +124,7 @@ def executors():
 
 
 KINDS = ["here", "threads", "processes", "in reverse", "bare"]
-LARGE = {"w": [*range(20)], "o": OrderedDict(z=(1, None), y={"k": 2}), "s": "text"}
+LARGE = {"w": list(range(20)), "o": OrderedDict(z=(1, None), y={"k": 2}), "s": "text"}
 
 
 @given(trees(), st.sampled_from([None, 1, 2, 5]), st.booleans())
@@ -145,14 +146,14 @@ def test_random_trees(tree, chunk, is_elsewhere):
     with ThreadPoolExecutor(2) as pool:
         executor = pool if is_elsewhere else None
         maps = lw.parallel(executor, chunk=chunk, errors="collect")
-        found = maps.tree_map_with_path(odd, tree)
-    known, treedef = lw.tree_flatten(tree)
-    shown = [
+        result = maps.tree_map_with_path(odd, tree)
+    leaves, treedef = lw.tree_flatten(tree)
+    changed_leaves = [
         (repr(leaf), *leaf.__notes__) if isinstance(leaf, ValueError) else leaf
-        for leaf in treedef.flatten_up_to(found)
+        for leaf in treedef.flatten_up_to(result)
     ]
-    pairs = zip(lw.tree_paths(tree), known, strict=True)
-    assert shown == [expected(path, leaf) for path, leaf in pairs]
+    pairs = zip(lw.tree_paths(tree), leaves, strict=True)
+    assert changed_leaves == [expected(path, leaf) for path, leaf in pairs]
 
 
 # --------------------------------------------------------------------------- failures
@@ -164,11 +165,12 @@ def test_random_trees(tree, chunk, is_elsewhere):
 def test_exceptions_stand_in_their_places(executors, kind, chunk):
     """Each with its path and with where it was raised."""
     maps = lw.parallel(executors[kind], chunk=chunk, errors="collect")
-    found = maps.tree_map(fail_on_three, {"a": [1, 3, 2], "b": 3, "c": 4})
-    assert found["a"][::2] == [1, 2]
-    assert found["c"] == 4
-    first, second = found["a"][1], found["b"]
-    assert [*map(type, (first, second))] == [ValueError, ValueError]
+    result = maps.tree_map(fail_on_three, {"a": [1, 3, 2], "b": 3, "c": 4})
+    assert result["a"][::2] == [1, 2]
+    assert result["c"] == 4
+    first = result["a"][1]
+    second = result["b"]
+    assert list(map(type, (first, second))) == [ValueError, ValueError]
     assert first.__notes__ == ["at key path ['a'][1]"]
     assert second.__notes__ == ["at key path ['b']"]
     assert "fail_on_three" in "".join(traceback.format_exception(first))
@@ -187,9 +189,9 @@ def test_a_pool_that_breaks(chunk):
     spawn = get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as executor:
         maps = lw.parallel(executor, chunk=chunk, errors="collect")
-        found = maps.tree_map(leave, [2, 3, 1, 4, 5, 6, 7])
-    assert found[:2] == [2, 3]
-    broken = found[2:]
+        result = maps.tree_map(leave, [2, 3, 1, 4, 5, 6, 7])
+    assert result[:2] == [2, 3]
+    broken = result[2:]
     assert {type(error) for error in broken} == {BrokenProcessPool}
     assert all(1 <= len(error.__notes__) <= 2 for error in broken)
     with pytest.raises(BrokenProcessPool):
@@ -264,7 +266,8 @@ def interrupt(_):
 @pytest.mark.parametrize("chunk", [None, 5])
 def test_an_interrupt_cancels_what_has_not_begun(errors, chunk):
     """One in a call, or here: it passes through, and is never collected."""
-    begun, gate = [], threading.Event()
+    begun = []
+    gate = threading.Event()
 
     def work(x):
         begun.append(x)
@@ -272,21 +275,21 @@ def test_an_interrupt_cancels_what_has_not_begun(errors, chunk):
             raise KeyboardInterrupt
         gate.wait(60)
 
-    def told(*_):
+    def message_of(*_):
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as executor:
         try:
             with pytest.raises(KeyboardInterrupt):
                 lw.parallel(executor, errors=errors, chunk=chunk).tree_map(
-                    work, [*range(50)]
+                    work, list(range(50))
                 )
         finally:
             gate.set()
         assert len(begun) <= 2
     begun.clear()
     with ThreadPoolExecutor(1) as executor:
-        maps = lw.parallel(executor, progress=told, errors=errors, chunk=chunk)
+        maps = lw.parallel(executor, progress=message_of, errors=errors, chunk=chunk)
         gate.clear()
         try:
             with pytest.raises(KeyboardInterrupt):
@@ -300,7 +303,8 @@ def test_an_interrupt_cancels_what_has_not_begun(errors, chunk):
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals")
 def test_an_interrupt_while_the_map_waits():
     """It comes through at once, and what has not begun is cancelled."""
-    begun, gate = [], threading.Event()
+    begun = []
+    gate = threading.Event()
 
     def work(x):
         begun.append(x)
@@ -312,7 +316,7 @@ def test_an_interrupt_while_the_map_waits():
     with ThreadPoolExecutor(1) as executor:
         try:
             with pytest.raises(KeyboardInterrupt):
-                lw.parallel(executor, errors="collect").tree_map(work, [*range(50)])
+                lw.parallel(executor, errors="collect").tree_map(work, list(range(50)))
         finally:
             gate.set()
             signal.signal(signal.SIGINT, before)
@@ -331,9 +335,9 @@ def test_an_executor_that_breaks_on_the_way():
                 raise RuntimeError("broken")
             return super().submit(fn, *args)
 
-    found = lw.parallel(Breaking(), errors="collect").tree_map(double, [1, 2, 3])
-    assert found[:2] == [2, 4]
-    assert found[2].__notes__ == ["at key path [2]"]
+    result = lw.parallel(Breaking(), errors="collect").tree_map(double, [1, 2, 3])
+    assert result[:2] == [2, 4]
+    assert result[2].__notes__ == ["at key path [2]"]
     with pytest.raises(RuntimeError, match="broken"):
         lw.parallel(Breaking()).tree_map(double, [1, 2, 3])
     broken = Breaking()
@@ -350,29 +354,32 @@ def test_an_executor_that_breaks_on_the_way():
 @pytest.mark.parametrize("kind", KINDS)
 def test_progress_counts_each_leaf(executors, kind, chunk):
     """Once, here, in the order in which they are done."""
-    told, threads = [], set()
+    message_of = []
+    threads = set()
 
     def tell(*what):
-        told.append(what)
+        message_of.append(what)
         threads.add(threading.get_ident())
 
     maps = lw.parallel(executors[kind], progress=tell, chunk=chunk)
     assert maps.tree_map(double, LARGE) == lw.tree_map(double, LARGE)
     total = len(lw.tree_leaves(LARGE))
-    assert [what[:2] for what in told] == [(n, total) for n in range(1, total + 1)]
+    assert [what[:2] for what in message_of] == [
+        (n, total) for n in range(1, total + 1)
+    ]
     paths = lw.tree_paths(LARGE)
-    assert sorted(map(str, paths)) == sorted(str(path) for *_, path in told)
+    assert sorted(map(str, paths)) == sorted(str(path) for *_, path in message_of)
     assert threads == {threading.get_ident()}
     if kind in ("here", "bare"):
-        assert [path for *_, path in told] == paths
+        assert [path for *_, path in message_of] == paths
     if (kind, chunk) == ("in reverse", None):
-        assert [path for *_, path in told] == paths[::-1]
-    told.clear()
+        assert [path for *_, path in message_of] == paths[::-1]
+    message_of.clear()
     maps.tree_map_only(str, str.upper, LARGE)
-    assert told == [(1, 1, lw.KeyPath((lw.DictKey("s"),)))]
-    told.clear()
+    assert message_of == [(1, 1, lw.KeyPath((lw.DictKey("s"),)))]
+    message_of.clear()
     maps.tree_map(double, [])
-    assert told == []
+    assert message_of == []
 
 
 # ----------------------------------------------------------------- what is submitted

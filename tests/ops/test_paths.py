@@ -16,7 +16,10 @@ def texts(tree, *args, **options):
         lw.tree_paths,
         lw.tree_leaves_with_path,
         lw.tree_flatten_with_path,
-        lambda tree, stop=None: lw.tree_map_with_path(max, tree, is_leaf=stop),
+        pytest.param(
+            lambda tree, stop=None: lw.tree_map_with_path(max, tree, is_leaf=stop),
+            id="tree_map_with_path",
+        ),
     ],
 )
 def test_errors_of_the_arguments_and_of_the_tree(function):

@@ -115,17 +115,17 @@ NESTED = {"b": [1, (2, None)], "a": Point(3, 4)}
 
 def test_the_order_of_a_visit():
     """`enter` comes before the children, `leave` after them, with path and parent."""
-    seen = []
+    visits = []
 
     def note(when):
         def visitor(node, path, parent):
-            seen.append((when, str(path), parent is None or node is not parent))
+            visits.append((when, str(path), parent is None or node is not parent))
             return node
 
         return visitor
 
     assert lw.tree_visit([1, (2,)], note("enter"), note("leave")) == [1, (2,)]
-    assert [entry[:2] for entry in seen] == [
+    assert [entry[:2] for entry in visits] == [
         ("enter", ""),
         ("enter", "[0]"),
         ("leave", "[0]"),
@@ -147,25 +147,30 @@ def test_what_is_not_touched_is_shared():
 
 def test_skip_and_stop():
     """SKIP keeps a subtree unseen, STOP keeps all that follows."""
-    seen = []
+    visits = []
 
     def enter(node, path, parent):
-        seen.append(str(path))
+        visits.append(str(path))
         if isinstance(node, Point):
             return lw.SKIP
         return lw.STOP if node == 1 else node
 
     assert lw.tree_visit(NESTED, enter) is NESTED
-    assert seen == ["", "['a']", "['b']", "['b'][0]"]
-    halted = lw.tree_visit(
-        [1, 2, [3]],
-        lambda n, p, q: lw.STOP if n == 2 else -n if isinstance(n, int) else n,
-    )
-    assert halted == [-1, 2, [3]]
-    stopped = lw.tree_visit(
-        [1, [2], 3], None, lambda n, p, q: lw.STOP if n == [2] else n if n != 3 else 0
-    )
-    assert stopped == [1, [2], 3]
+    assert visits == ["", "['a']", "['b']", "['b'][0]"]
+
+    def negate_up_to_2(node, path, parent):
+        if node == 2:
+            return lw.STOP
+        return -node if isinstance(node, int) else node
+
+    assert lw.tree_visit([1, 2, [3]], negate_up_to_2) == [-1, 2, [3]]
+
+    def replace_3_after_a_stop(node, path, parent):
+        if node == [2]:
+            return lw.STOP
+        return 0 if node == 3 else node
+
+    assert lw.tree_visit([1, [2], 3], None, replace_3_after_a_stop) == [1, [2], 3]
 
 
 @pytest.mark.parametrize(
@@ -264,9 +269,11 @@ def test_a_deep_tree_may_be_replaced_at_every_level():
     deep = 1
     for _ in range(1500):
         deep = [deep]
-    found = lw.tree_visit(deep, lambda n, p, q: [*n] if isinstance(n, list) else n)
-    assert found is not deep
-    assert lw.tree_structure(found) == lw.tree_structure(deep)
+    replaced = lw.tree_visit(
+        deep, lambda n, p, q: list(n) if isinstance(n, list) else n
+    )
+    assert replaced is not deep
+    assert lw.tree_structure(replaced) == lw.tree_structure(deep)
     counted = lw.tree_visit(
         500, lambda n, p, q: [n - 1] if isinstance(n, int) and n else n
     )
@@ -280,6 +287,6 @@ def test_a_cycle_that_a_visitor_copies_is_an_error():
     with pytest.raises(
         lw.errors.CycleError, match="the list at the root occurs again at"
     ):
-        lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)
+        lw.tree_visit(knot, lambda n, p, q: list(n) if isinstance(n, list) else n)
     with pytest.raises(lw.errors.CycleError):
         lw.tree_visit([[1]], lambda n, p, q: q if len(p) == 2 else n)

@@ -10,7 +10,9 @@ class Theirs:
     """A class that is registered in jax by functions."""
 
     def __init__(self, a, b, name):
-        self.a, self.b, self.name = a, b, name
+        self.a = a
+        self.b = b
+        self.name = name
 
     def __eq__(self, other):
         return vars(self) == vars(other)
@@ -78,8 +80,10 @@ def test_treedefs_with_nodes_that_are_leaves_there(need, name):
     )
     again = lw.register_dataclass(Plain, ["x"], [], exist_ok=True, bridge=True)
     treedef = lw.tree_structure({"a": [again(1), None]})
-    made = lw.integrations.treedef_to(name, treedef)
-    assert made.num_leaves == (2 if name == "torch" else 1)  # None is a leaf in torch
+    converted = lw.integrations.treedef_to(name, treedef)
+    assert converted.num_leaves == (
+        2 if name == "torch" else 1
+    )  # None is a leaf in torch
 
 
 def test_equinox_modules(jax_tree, equinox):
@@ -90,8 +94,8 @@ def test_equinox_modules(jax_tree, equinox):
     lw.integrations.adopt("jax", namespace="adopt-equinox")
     model = equinox.nn.MLP(2, 3, 4, depth=2, key=jax.random.key(0))
     method = equinox.nn.Linear(2, 2, key=jax.random.key(1)).__call__
-    params, rest = equinox.partition(model, equinox.is_array)
-    for tree in (model, {"b": [model, 1], "a": method}, (params, rest)):
+    params, static = equinox.partition(model, equinox.is_array)
+    for tree in (model, {"b": [model, 1], "a": method}, (params, static)):
         ours = lw.tree_leaves_with_path(tree, namespace="adopt-equinox")
         theirs = jax_tree.tree_flatten_with_path(tree)[0]
         assert [str(path) for path, _ in ours] == [
@@ -125,8 +129,8 @@ def test_a_stand_in_is_never_asked(jax, jax_tree, monkeypatch):
         lw.integrations.adopt("jax", namespace="adopt-stood")
         app = lw.namespace("adopt-stood")
         assert app.tree_leaves(Stood(1, [2], "n")) == [1, 2]
-        made = lw.integrations.treedef_to("jax", lw.tree_structure([1, 2]))
-        assert made == jax_tree.tree_structure([1, 2])
+        converted = lw.integrations.treedef_to("jax", lw.tree_structure([1, 2]))
+        assert converted == jax_tree.tree_structure([1, 2])
 
         @ours.register_pytree_node_class
         class New:

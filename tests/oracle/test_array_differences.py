@@ -22,17 +22,17 @@ def two_arrays(draw):
     return a, b
 
 
-def told(a, b, **options):
+def report(a, b, **options):
     """Return the lines of a diff, and its record."""
     diff = lw.tree_diff([a], [b], **options)
     return str(diff), diff[0].detail()
 
 
-def agree(found, expected):
+def agree(own_report, expected):
     """Compare two records, whatever library the elements came from."""
-    assert found[:3] == expected[:3]
-    assert found[4:] == expected[4:]
-    for place, other in zip(found.places, expected.places, strict=True):
+    assert own_report[:3] == expected[:3]
+    assert own_report[4:] == expected[4:]
+    for place, other in zip(own_report.places, expected.places, strict=True):
         assert place.at == other.at
         np.testing.assert_equal(place[1:], other[1:])
 
@@ -42,8 +42,8 @@ def as_arrays_of(convert, pair, rtol):
     ours = [convert(x) for x in pair]
     assume(lw.tree_diff([pair[0]], [pair[1]], rtol=rtol))
     assume(not pair[0].ndim or str(ours[0].dtype).endswith(str(pair[0].dtype)))
-    text, record = told(*ours, rtol=rtol)
-    expected_text, expected = told(*pair, rtol=rtol)
+    text, record = report(*ours, rtol=rtol)
+    expected_text, expected = report(*pair, rtol=rtol)
     agree(record, expected)
     if pair[0].ndim:
         assert text == expected_text
@@ -73,47 +73,47 @@ def test_dtypes_that_numpy_lacks(jax, need):
         jax.numpy.array([1.0, 2.0, 3.0], "bfloat16"),
         torch.tensor([1.0, 2.0, 3.0], dtype=torch.bfloat16),
     ):
-        text, record = told(one, one * one)
+        text, record = report(one, one * one)
         assert text == (
             "~ [0]: bf16[3], 2 of 3 elements differ: largest error 6, relative 0.667\n"
             "    [1]: 2.0 -> 4.0\n"
             "    [2]: 3.0 -> 9.0"
         ).replace(".0", ".0" if hasattr(one, "detach") else "")
         assert (record.absolute, record.not_finite) == (6.0, 0)
-        assert told(one, one * one, rtol=0.6)[1].differing == 1
+        assert report(one, one * one, rtol=0.6)[1].differing == 1
     eight = jax.numpy.array([1, 2], "float8_e4m3fn")
-    assert told(eight, eight + eight)[0].startswith("~ [0]: f8_e4m3fn[2], 2 of 2")
+    assert report(eight, eight + eight)[0].startswith("~ [0]: f8_e4m3fn[2], 2 of 2")
     four = jax.numpy.array([1, 2], "int4")
-    assert told(four, four - four)[1].absolute == 2
+    assert report(four, four - four)[1].absolute == 2
 
 
 def test_arrays_of_two_libraries(jax, need):
     """Their types are named; the elements are compared."""
     torch = need("torch")
-    assert told(np.zeros(20, "f4"), torch.ones(20))[0] == (
+    assert report(np.zeros(20, "f4"), torch.ones(20))[0] == (
         "~ [0]: f32[20] (ndarray) -> f32[20] (Tensor), 20 of 20 elements differ: "
         "largest error 1, relative 1\n"
         "    [0]: 0.0 -> 1.0\n    [1]: 0.0 -> 1.0\n    [2]: 0.0 -> 1.0\n"
         "    and 17 more"
     )
-    assert told(jax.numpy.zeros(20), np.zeros(20, "f4"), typematch=True)[0] == (
+    assert report(jax.numpy.zeros(20), np.zeros(20, "f4"), typematch=True)[0] == (
         "~ [0]: f32[20] (ArrayImpl) -> f32[20] (ndarray), with the same values"
     )
-    assert told(jax.numpy.zeros(20), torch.zeros(20, 3))[0] == (
+    assert report(jax.numpy.zeros(20), torch.zeros(20, 3))[0] == (
         "~ [0]: f32[20] -> f32[20,3]"
     )
 
 
 def test_arrays_that_jax_traces(jax):
     """Their shapes and dtypes are known; what they hold is not."""
-    seen = []
+    reports = []
 
     @jax.jit
     def compiled(x):
-        seen.append(told(x, x[:2])[1])
-        seen.append(told(x, x.astype("int32"))[0])
+        reports.append(report(x, x[:2])[1])
+        reports.append(report(x, x.astype("int32"))[0])
         return x
 
     compiled(jax.numpy.ones(100))
-    assert seen[0].differing is None
-    assert seen[1] == "~ [0]: f32[100] -> i32[100]"
+    assert reports[0].differing is None
+    assert reports[1] == "~ [0]: f32[100] -> i32[100]"

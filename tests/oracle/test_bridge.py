@@ -20,7 +20,8 @@ class Layer(lw.Pytree):
 
 def test_through_transforms(jax):
     """jit, grad, vmap, scan and checkpoint take objects and give objects."""
-    layer, x = Layer(), jax.numpy.arange(2.0)
+    layer = Layer()
+    x = jax.numpy.arange(2.0)
 
     def loss(layer, x):
         return layer(x).sum()
@@ -79,7 +80,8 @@ def keyed(node):
 
 class Fields:
     def __init__(self, x, tag="t"):
-        self.x, self.tag = x, tag
+        self.x = x
+        self.tag = tag
 
     @classmethod
     def tree_unflatten(cls, tag, children):
@@ -133,7 +135,8 @@ class TestRegisteredOnce:
 
         class ByBase(lw.Pytree):
             def __init__(self):
-                self.x, self.tag = lw.data(1.0), "t"
+                self.x = lw.data(1.0)
+                self.tag = "t"
 
         yield ByBase()
         yield lw.Partial(pow, 1.0)
@@ -141,9 +144,9 @@ class TestRegisteredOnce:
     def test_jax(self, jax):
         """`jit` takes and returns it."""
         for node in self.ways():
-            made = jax.jit(lambda node: jax.tree.map(lambda x: x + 1, node))(node)
-            assert type(made) is type(node)
-            assert [*map(float, lw.tree_leaves(made))] == [2.0]
+            result = jax.jit(lambda node: jax.tree.map(lambda x: x + 1, node))(node)
+            assert type(result) is type(node)
+            assert list(map(float, lw.tree_leaves(result))) == [2.0]
 
         @lw.register_static
         class Mode:
@@ -155,14 +158,14 @@ class TestRegisteredOnce:
         """Its tree functions do."""
         pytree = need("torch.utils._pytree")
         for node in self.ways():
-            made = pytree.tree_map(lambda x: x + 1, node)
-            assert (type(made), lw.tree_leaves(made)) == (type(node), [2.0])
+            result = pytree.tree_map(lambda x: x + 1, node)
+            assert (type(result), lw.tree_leaves(result)) == (type(node), [2.0])
 
     def test_optree(self, optree):
         """In the namespace of leafwise."""
         for node in self.ways():
-            made = optree.tree_map(lambda x: x + 1, node, namespace="leafwise")
-            assert (type(made), lw.tree_leaves(made)) == (type(node), [2.0])
+            result = optree.tree_map(lambda x: x + 1, node, namespace="leafwise")
+            assert (type(result), lw.tree_leaves(result)) == (type(node), [2.0])
 
 
 def register_two_ways(cls, **how):
@@ -210,9 +213,8 @@ def test_a_class_that_is_registered_again(framework, how, need):
     assert tree.tree_leaves(node, **options) == [1.0, "t"]
     doubled = tree.tree_map(lambda x: 2 * x, node, **options)
     assert (doubled.x, doubled.tag) == (2.0, "tt")
-    rebuilt = tree.tree_unflatten(
-        *((leaves, treedef) if framework == "torch" else (treedef, leaves))
-    )
+    arguments = [leaves, treedef] if framework == "torch" else [treedef, leaves]
+    rebuilt = tree.tree_unflatten(*arguments)
     assert (rebuilt.x, rebuilt.tag) == (1.0, "t")
     assert tree.tree_structure(node, **options) != treedef
     if framework == "jax":

@@ -48,7 +48,7 @@ def test_omegaconf_configs_come_back(omegaconf):
     assert type(again.widths) is omegaconf.ListConfig
     assert again == config
     assert omegaconf.OmegaConf.to_container(again) == CONFIG
-    assert [*again] == [*config]
+    assert list(again) == list(config)
     assert (again.optim.peak, again.optim._get_parent()) == (0.1, again)
     assert omegaconf.OmegaConf.missing_keys(again) == {"optim.missing"}
 
@@ -56,7 +56,8 @@ def test_omegaconf_configs_come_back(omegaconf):
 def test_what_omegaconf_does_is_done_alike(omegaconf):
     """Merging, selecting and updating agree where both have a meaning."""
     make = omegaconf.OmegaConf
-    config, overlay = make.create(CONFIG), {"optim": {"lr": 0.2}, "widths": [1], "c": 3}
+    config = make.create(CONFIG)
+    overlay = {"optim": {"lr": 0.2}, "widths": [1], "c": 3}
     assert APP.tree_merge(config, overlay) == make.merge(config, overlay)
     assert APP.at(config)["widths[1].deep"].get() == make.select(
         config, "widths[1].deep"
@@ -76,16 +77,16 @@ def test_omegaconf_flags_types_and_objects(omegaconf):
     make = omegaconf.OmegaConf
     config = make.structured(Optim)
     make.set_readonly(config, True)
-    made = APP.tree_map(lambda x: x * 2, config)
-    assert (made.lr, made.steps) == (0.2, 200)
-    assert make.get_type(made) is Optim
-    assert make.is_readonly(made)
+    mapped = APP.tree_map(lambda x: x * 2, config)
+    assert (mapped.lr, mapped.steps) == (0.2, 200)
+    assert make.get_type(mapped) is Optim
+    assert make.is_readonly(mapped)
     marks = APP.tree_map(lambda _: object(), config)
     assert [type(x) for x in APP.tree_leaves(marks)] == [object, object]
-    whole = make.create({"a": {"b": 1}, "c": "${a}", "d": None})
-    whole.d = omegaconf.DictConfig(None)
-    assert APP.tree_leaves(whole) == [1, "${a}"]
-    assert APP.tree_map(lambda x: x, whole) == whole
+    interpolated = make.create({"a": {"b": 1}, "c": "${a}", "d": None})
+    interpolated.d = omegaconf.DictConfig(None)
+    assert APP.tree_leaves(interpolated) == [1, "${a}"]
+    assert APP.tree_map(lambda x: x, interpolated) == interpolated
 
 
 def test_ml_collections_configs_come_back(need):
@@ -93,9 +94,9 @@ def test_ml_collections_configs_come_back(need):
     ml_collections = need("ml_collections")
     config = ml_collections.ConfigDict({"b": 1, "a": {"x": (1, 2)}}, type_safe=False)
     config.lock()
-    made = APP.tree_map(lambda x: x + 1, config)
-    assert made.to_dict() == {"b": 2, "a": {"x": (2, 3)}}
-    assert (type(made), made.is_locked, made.is_type_safe) == (
+    mapped = APP.tree_map(lambda x: x + 1, config)
+    assert mapped.to_dict() == {"b": 2, "a": {"x": (2, 3)}}
+    assert (type(mapped), mapped.is_locked, mapped.is_type_safe) == (
         type(config),
         True,
         False,
@@ -167,8 +168,8 @@ def test_attrs_classes_come_back(need):
     assert treedef.unflatten(leaves) == [layer]
     assert APP.tree_map(lambda _: "any", layer).weight == "any"
     assert treedef != APP.tree_structure([Layer(0.5, "other")])
-    made = APP.tree_update(layer, {"weight": 1.5})
-    assert (made, layer.weight) == (Layer(1.5, hidden=2), 0.5)
+    changed = APP.tree_update(layer, {"weight": 1.5})
+    assert (changed, layer.weight) == (Layer(1.5, hidden=2), 0.5)
     with pytest.raises(EditError, match="has a fixed number of children"):
         APP.at(layer)["weight"].delete()
     register_attrs(Layer)

@@ -45,7 +45,8 @@ CHANGING = ["static", "new", "tie", "delete"]
 def run_program(program, objects, x):
     """Do what a program says, and return something of each sort."""
     for kind, i, j, by in program:
-        one, other = objects[i % len(objects)], objects[j % len(objects)]
+        one = objects[i % len(objects)]
+        other = objects[j % len(objects)]
         if kind == "variable":
             one.v[...] = one.v[...] * by + other.d + x
         elif kind == "array":
@@ -106,7 +107,8 @@ def build(graph, *shape):
 
 def assert_same(ours, theirs):
     """The same objects in the same places, and the same values, but for rounding."""
-    one, other = flatten_graph(ours), flatten_graph(theirs)
+    one = flatten_graph(ours)
+    other = flatten_graph(theirs)
     assert one.graphdef == other.graphdef
     for mine, its in zip(one.leaves, other.leaves, strict=True):
         values = (
@@ -120,7 +122,7 @@ XS = np.asarray([0.5, -1.0, 0.25], np.float32)
 
 def slices(graph, count):
     """Return objects like those of a graph, one for each place of their arrays."""
-    found = []
+    parts = []
     for n in range(count):
         objects = build(graph, count)
         for obj in flatten_graph(objects).tracked:
@@ -128,23 +130,23 @@ def slices(graph, count):
                 obj.set_value(obj.get_raw_value()[n])
             elif isinstance(obj, Node):
                 obj.d = obj.d[n]
-        found.append(objects)
-    return found
+        parts.append(objects)
+    return parts
 
 
 def stacked(jax, listed):
     """Return the first of several objects, with the values of all on one axis."""
-    flats = [*map(flatten_graph, listed)]
+    flats = list(map(flatten_graph, listed))
 
     def together(n):
         leaves = [flat.leaves[n] for flat in flats]
         bare = [x.get_raw_value() if isinstance(x, nn.Variable) else x for x in leaves]
-        return jax.numpy.stack([*map(jax.numpy.asarray, bare)])
+        return jax.numpy.stack(list(map(jax.numpy.asarray, bare)))
 
     return [flats[0].graphdef, *map(together, range(len(flats[0].leaves)))]
 
 
-def taken(jax, value):
+def contents(jax, value):
     """Return what objects are made of, as `stacked` does."""
     flat = flatten_graph(value)
     bare = [x.get_raw_value() if isinstance(x, nn.Variable) else x for x in flat.leaves]
@@ -153,7 +155,8 @@ def taken(jax, value):
 
 def assert_stacked(jax, ours, listed):
     """The values are those of all on one axis, the structure that of each."""
-    mine, theirs = taken(jax, ours), stacked(jax, listed)
+    mine = contents(jax, ours)
+    theirs = stacked(jax, listed)
     assert mine[0] == theirs[0]
     for one, other in zip(mine[1:], theirs[1:], strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-3, atol=2e-3)
@@ -171,8 +174,10 @@ def test_vmap_is_a_loop_and_a_stack(jax, graph, program):
     result = nn.vmap(call)(ours, XS)
     assert result[1] is ours[0]
     parts = slices(graph, len(XS))
-    found = [call(one, x) for one, x in zip(parts, jax.numpy.asarray(XS), strict=True)]
-    assert_stacked(jax, (ours, result), [*zip(parts, found, strict=True)])
+    results = [
+        call(one, x) for one, x in zip(parts, jax.numpy.asarray(XS), strict=True)
+    ]
+    assert_stacked(jax, (ours, result), list(zip(parts, results, strict=True)))
 
 
 @given(graphs(), programs(KEEPING + CHANGING))
@@ -183,7 +188,9 @@ def test_jit_is_nothing(jax, graph, program):
     def call(objects, x):
         return run_program(program, objects, x), objects[0]
 
-    ours, theirs, compiled = build(graph), build(graph), nn.jit(call)
+    ours = build(graph)
+    theirs = build(graph)
+    compiled = nn.jit(call)
     for x in jax.numpy.asarray(XS):
         result = compiled(ours, x)
         assert result[1] is ours[0]
@@ -198,11 +205,13 @@ def test_remat_is_nothing(jax, graph, program):
     def loss(objects, x):
         return jax.numpy.sum(run_program(program, objects, x) * x) + objects[0].d
 
-    ours, theirs = build(graph), build(graph)
+    ours = build(graph)
+    theirs = build(graph)
     of_ours = nn.value_and_grad(nn.remat(loss), argnums=1)(ours, 0.5)
     of_theirs = nn.value_and_grad(loss, argnums=1)(theirs, 0.5)
     assert_same((ours, of_ours), (theirs, of_theirs))
-    ours, theirs = build(graph), build(graph)
+    ours = build(graph)
+    theirs = build(graph)
     of_ours = nn.grad(nn.remat(loss))(ours, 0.5)
     assert_same((ours, of_ours), (theirs, nn.grad(loss)(theirs, 0.5)))
 

@@ -29,10 +29,10 @@ def executor(distributed):
 def test_results_stand_at_their_leaves(executor):
     """Leaves go to another process and come back, in order."""
     exponents = lw.tree_map(lambda x: x, TREE)
-    found = lw.parallel(executor).tree_map(power, TREE, exponents)
+    results = lw.parallel(executor).tree_map(power, TREE, exponents)
     expected = lw.tree_map(power, TREE, exponents)
-    assert lw.tree_structure(found) == lw.tree_structure(expected)
-    assert lw.tree_leaves(found) == [4, 27, 1, 256]
+    assert lw.tree_structure(results) == lw.tree_structure(expected)
+    assert lw.tree_leaves(results) == [4, 27, 1, 256]
 
 
 def test_a_failure_has_its_path(executor):

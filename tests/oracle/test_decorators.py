@@ -70,7 +70,7 @@ def test_one_definition_under_each_decorator(need, decorated):
     other = cls("w", size=4)
     if hasattr(functions, "tree_structure"):
         structures = map(functions.tree_structure, (layer, other))
-        assert len({*structures}) == 2
+        assert len(set(structures)) == 2
 
 
 def test_under_equinox(equinox, jax):

@@ -199,7 +199,8 @@ def _(p):
 
 @case("order of a rebuilt dict")
 def _(p):
-    kept, is_sorted = {"b": 1, "a": 2}, {"a": 2, "b": 1}
+    kept = {"b": 1, "a": 2}
+    is_sorted = {"a": 2, "b": 1}
     all_equal(maps(p, kept), (kept, is_sorted, kept, kept, kept))
 
 
@@ -214,7 +215,8 @@ def _(p):
 @case("Enum keys")
 def _(p):
     Letter = enum.Enum("Letter", "B A")
-    tree, other = {Letter.A: 1, Letter.B: 2}, {Letter.B: 2, Letter.A: 1}
+    tree = {Letter.A: 1, Letter.B: 2}
+    other = {Letter.B: 2, Letter.A: 1}
     assert lw.tree_leaves(tree) == [2, 1]
     assert lw.tree_structure(tree) == lw.tree_structure(other)
     for peer in (p.op, p.torch):
@@ -226,7 +228,8 @@ def _(p):
 
 @case("maps over dicts with unordered keys")
 def _(p):
-    one, two = frozenset([1]), frozenset([2])
+    one = frozenset([1])
+    two = frozenset([2])
     by_key = {one: (1, 10), two: (2, 20)}
     found = maps(p, {one: 1, two: 2}, {two: 20, one: 10})
     assert found[:4] == (by_key, ValueError, by_key, by_key)
@@ -339,7 +342,8 @@ def _(p):
     )
     found = same(p, cls(np.zeros(2)), cls(np.zeros(2)), operator.eq)
     assert found == [True, ValueError, ValueError, ValueError]
-    doubles, floats = cls(np.zeros(2)), cls(np.zeros(2, np.float32))
+    doubles = cls(np.zeros(2))
+    floats = cls(np.zeros(2, np.float32))
     assert lw.tree_structure(doubles) != lw.tree_structure(floats)
 
 
@@ -537,7 +541,8 @@ def _(p):
 @case("`tree_transpose`")
 def _(p):
     tree = [(1, 2, 3), (4, 5, 6)]  # not three pairs
-    outer, inner = structures(p, [0, 0, 0]), structures(p, (0, 0))
+    outer = structures(p, [0, 0, 0])
+    inner = structures(p, (0, 0))
     assert outcome(lw.tree_transpose, outer[0], inner[0], tree) is lw.StructureError
     for transpose, *treedefs in (
         (p.jax.tree_transpose, outer[1], inner[1]),
@@ -605,7 +610,8 @@ def _(p):
 
 @case("arrays of numpy, jax and torch")
 def _(p):
-    numpy, jax = np.ones(2, "f4"), p.eqx.filter_jit(lambda x: x)(np.ones(2, "f4"))
+    numpy = np.ones(2, "f4")
+    jax = p.eqx.filter_jit(lambda x: x)(np.ones(2, "f4"))
     torch = sys.modules["torch"].ones(2)
     for a, b in ((numpy, jax), (numpy, torch), (torch, jax)):
         assert ours(a, b)
@@ -616,7 +622,8 @@ def _(p):
 
 @case("tolerance")
 def _(p):
-    a, b = np.array([100.0]), np.array([110.0])
+    a = np.array([100.0])
+    b = np.array([110.0])
     assert ours(a, b, rtol=0.095)
     assert ours(b, a, rtol=0.095)
     assert np.allclose(a, b, rtol=0.095, atol=0)

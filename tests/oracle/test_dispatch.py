@@ -10,7 +10,8 @@ from leafwise import nn
 
 def test_what_is_left_alone_stays(jax):
     """An array is not copied, and a number stays a number."""
-    numpy, ones = np, jax.numpy.ones(2)
+    numpy = np
+    ones = jax.numpy.ones(2)
     model = nn.Dict(
         w=nn.Param(ones),
         bare=lw.data(ones),
@@ -20,7 +21,8 @@ def test_what_is_left_alone_stays(jax):
     )
     total = nn.jit(lambda model, x: model.w.sum() + x)
     for turn in range(4):
-        inside, x = model.inside, numpy.float32(turn)
+        inside = model.inside
+        x = numpy.float32(turn)
         assert float(total(model, x)) == 2 + turn
         assert model.w.value is model.bare is model.inside[0] is ones
         assert (model.number.value, model.inside[1]) == (3, [2.5])
@@ -39,8 +41,8 @@ def test_arrays_that_change_their_places(jax):
         model.c = model.a.value
 
     turn(model)
-    found = [model.a.value, model.b.value, model.c]
-    assert [x.tolist() for x in found] == [b.tolist(), c.tolist(), b.tolist()]
+    values = [model.a.value, model.b.value, model.c]
+    assert [x.tolist() for x in values] == [b.tolist(), c.tolist(), b.tolist()]
 
 
 def test_no_array_is_in_two_places_after_a_call(jax):

@@ -18,10 +18,10 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_training(jax, optax, capsys):
     """The loss falls, the tied layers stay tied, the statistics move."""
     train = load_module("docs/examples/train.py")
-    made = []
-    train.Training.__init__ = remembering(train.Training.__init__, made)
+    models = []
+    train.Training.__init__ = remembering(train.Training.__init__, models)
     losses = train.main(100)
-    (training,) = made
+    (training,) = models
     assert losses[-1] < losses[0] / 5
     assert capsys.readouterr().out.startswith("100 steps: loss 0.")
     assert training.model.decoder is training.model.encoder
@@ -31,11 +31,11 @@ def test_training(jax, optax, capsys):
     assert not training.model.norm.training
 
 
-def remembering(init, made):
+def remembering(init, models):
     """Return an `__init__` that puts its object into a list."""
 
     def remember(self, *args, **kwargs):
-        made.append(self)
+        models.append(self)
         init(self, *args, **kwargs)
 
     return remember
@@ -59,7 +59,7 @@ class ConsoleParser:
 def check(name):
     """Evaluate the examples of a page."""
     document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / name)
-    examples = [*document.examples()]
+    examples = list(document.examples())
     assert examples
     for example in examples:
         example.evaluate()

@@ -34,7 +34,7 @@ def test_arrays_of_jax(jax, jnp):
         jnp.zeros((0,)),
         jnp.zeros(()),
     ]
-    assert len({*map(fp, arrays)}) == len(arrays)
+    assert len(set(map(fp, arrays))) == len(arrays)
     for array in arrays:
         assert fp(array + 0 if array.dtype != bool else array | False) == fp(array)
         assert fp(np.asarray(array)) != fp(array)
@@ -57,7 +57,7 @@ def test_keys_of_jax(jax):
     """By their data and their algorithm."""
     keys = [jax.random.key(0), jax.random.key(1), jax.random.key(0, impl="rbg")]
     keys += [jax.random.key_data(keys[0]), jax.random.split(keys[0])]
-    assert len({*map(fp, keys)}) == 5
+    assert len(set(map(fp, keys))) == 5
     assert fp(jax.random.key(0)) == fp(keys[0])
 
 
@@ -69,9 +69,9 @@ def test_what_is_traced_has_none(jax):
         fp(jax.ShapeDtypeStruct((2,), "float32"))
     deleted = jax.numpy.arange(3)
     deleted.delete()
-    with pytest.raises(RuntimeError, match="Array has been deleted") as told:
+    with pytest.raises(RuntimeError, match="Array has been deleted") as caught:
         fp(deleted)
-    assert "at key path [0]" in told.value.__notes__
+    assert "at key path [0]" in caught.value.__notes__
 
 
 def test_tensors(torch):
@@ -81,16 +81,16 @@ def test_tensors(torch):
     tensors = [torch.tensor([1, 0, 2]).to(getattr(torch, kind)) for kind in kinds]
     tensors += [torch.arange(3), torch.zeros(()), torch.zeros(0), torch.zeros(2, 2)]
     tensors += [torch.nn.Parameter(torch.zeros(2))]
-    assert len({*map(fp, tensors)}) == len(tensors)
-    assert {fp(tensor.clone()) for tensor in tensors[:-1]} == {*map(fp, tensors[:-1])}
-    whole = torch.arange(24.0).reshape(2, 3, 4)
+    assert len(set(map(fp, tensors))) == len(tensors)
+    assert {fp(tensor.clone()) for tensor in tensors[:-1]} == set(map(fp, tensors[:-1]))
+    cube = torch.arange(24.0).reshape(2, 3, 4)
     for other in (
-        whole.mT.contiguous().mT,
-        torch.stack([whole, whole], -1)[..., 0],
-        whole.clone().requires_grad_(),
-        whole.to(memory_format=torch.preserve_format),
+        cube.mT.contiguous().mT,
+        torch.stack([cube, cube], -1)[..., 0],
+        cube.clone().requires_grad_(),
+        cube.to(memory_format=torch.preserve_format),
     ):
-        assert fp(other) == fp(whole)
+        assert fp(other) == fp(cube)
     turned = torch.tensor([1 + 2j]).conj()
     assert fp(turned) == fp(turned.resolve_conj()) != fp(torch.tensor([1 + 2j]))
     assert fp(torch.float32) != fp(torch.float64)

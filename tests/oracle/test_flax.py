@@ -28,8 +28,8 @@ def models(library):
 
 def flat(library, state):
     """Return paths and bare values of a state."""
-    found = library.to_flat_state(state)
-    pairs = zip(found.paths, found.leaves, strict=True)
+    flat_state = library.to_flat_state(state)
+    pairs = zip(flat_state.paths, flat_state.leaves, strict=True)
     return {
         path: np.asarray(getattr(leaf, "value", leaf)).tolist() for path, leaf in pairs
     }
@@ -38,7 +38,8 @@ def flat(library, state):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_states(nnx):
     """The same paths and values, for each filter; what is shared comes once."""
-    ours, theirs = models(nn), models(nnx)
+    ours = models(nn)
+    theirs = models(nnx)
     for mine, other in (
         (..., ...),
         (nn.Param, nnx.Param),
@@ -46,7 +47,7 @@ def test_states(nnx):
         (nn.filters.PathContains("stat"), nnx.PathContains("stat")),
         ([nn.BatchStat, "params"], [nnx.BatchStat, nnx.Param]),
     ):
-        found = flat(nn, nn.state(ours, mine))
+        pairs = flat(nn, nn.state(ours, mine))
         expected = flat(nnx, nnx.state(theirs, other))
         # of two names for one variable, each library takes the first that it meets
         rename = {("also",): ("layers", 1, "w"), ("tied",): ("layers", 0)}
@@ -57,7 +58,7 @@ def test_states(nnx):
                 for path, value in flat_state.items()
             }
 
-        assert canonical(found) == canonical(expected)
+        assert canonical(pairs) == canonical(expected)
 
 
 def double(_, value):
@@ -78,8 +79,8 @@ def test_update_and_merge(nnx):
         assert merged.tied is merged.layers[0]
         assert merged.also is merged.layers[1].w
         library.update(model, doubled)
-        for found in (model, merged):
-            assert np.asarray(found.tied.w[...]).tolist() == [[6.0, 6.0]]
+        for updated in (model, merged):
+            assert np.asarray(updated.tied.w[...]).tolist() == [[6.0, 6.0]]
 
 
 def sowing(library):
@@ -115,13 +116,14 @@ def test_captured_perturbations_and_their_gradients(nnx):
 
     def flat_pairs(state):
         library = nn if isinstance(state, nn.State) else nnx
-        found = library.to_flat_state(state)
-        for path, leaf in zip(found.paths, found.leaves, strict=True):
+        flat_state = library.to_flat_state(state)
+        for path, leaf in zip(flat_state.paths, flat_state.leaves, strict=True):
             value = leaf.get_value()
             yield path, value if isinstance(value, tuple) else (value,)
 
     def steps(library, grad):
-        model, x = sowing(library), np.ones(2, np.float32)
+        model = sowing(library)
+        x = np.ones(2, np.float32)
         _, perturbations = library.capture(model, library.Perturbation)(x)
         yield numbers(perturbations)
         assert not hasattr(model.inner, "seen")
@@ -131,10 +133,10 @@ def test_captured_perturbations_and_their_gradients(nnx):
 
         for _ in range(2):
             yield numbers(loss(model, perturbations, x)[1])
-            (inner, at), seen = grad(loss, argnums=(0, 1), has_aux=True)(
+            (inner, at), aux = grad(loss, argnums=(0, 1), has_aux=True)(
                 model, perturbations, x
             )
-            yield from (numbers(inner), numbers(at), numbers(seen))
+            yield from (numbers(inner), numbers(at), numbers(aux))
         for types in (
             [library.Intermediate],
             [library.Perturbation, library.Intermediate],
@@ -151,8 +153,8 @@ def test_captured_perturbations_and_their_gradients(nnx):
         yield numbers(library.capture(model, library.Intermediate)(x)[1])
         yield numbers(library.state(model, library.Intermediate))
 
-    ours = [*steps(nn, nn.grad)]
-    assert ours == [*steps(nnx, nnx.grad)]
+    ours = list(steps(nn, nn.grad))
+    assert ours == list(steps(nnx, nnx.grad))
     assert ours[3] == {("inner", "at"): [[12.0, 12.0]]}
 
 
@@ -169,10 +171,10 @@ def test_frozen_parameters_are_not_differentiated(jax):
         return (layer.bare * layer.w * layer.b).sum()
 
     def gradients(layer, **options):
-        found = nn.grad(loss, **options)(layer)
+        gradient = nn.grad(loss, **options)(layer)
         inside = nn.jit(lambda layer: nn.value_and_grad(loss, **options)(layer))
-        assert flat(nn, inside(layer)[1]) == flat(nn, found)
-        return flat(nn, found)
+        assert flat(nn, inside(layer)[1]) == flat(nn, gradient)
+        return flat(nn, gradient)
 
     layer = Layer()
     every = {("bare",): [6.0] * 2, ("w",): [3.0] * 2, ("b",): [2.0] * 2}
@@ -181,11 +183,11 @@ def test_frozen_parameters_are_not_differentiated(jax):
     assert gradients(layer, wrt=nn.Kind.PARAMETER) == every
     frozen = nn.freeze(layer, nn.filters.PathContains("w"))
     assert gradients(frozen) == {path: every[path] for path in (("bare",), ("b",))}
-    assert [*gradients(frozen, wrt=...)] == [("bare",), ("b",)]
-    assert [*gradients(frozen, wrt=nn.Kind.PARAMETER)] == [("bare",), ("b",)]
-    assert [
-        *gradients(nn.freeze(frozen, nn.filters.PathContains("bare")), wrt=...)
-    ] == [("b",)]
+    assert list(gradients(frozen, wrt=...)) == [("bare",), ("b",)]
+    assert list(gradients(frozen, wrt=nn.Kind.PARAMETER)) == [("bare",), ("b",)]
+    assert list(
+        gradients(nn.freeze(frozen, nn.filters.PathContains("bare")), wrt=...)
+    ) == [("b",)]
     assert gradients(nn.unfreeze(frozen)) == every
     for wrt in (nn.Param, nn.filters.PathContains("w"), nn.Kind.FROZEN):
         with pytest.raises(ValueError, match=r"differentiate \(3 of its"):
@@ -193,9 +195,9 @@ def test_frozen_parameters_are_not_differentiated(jax):
 
     @nn.jit
     def step(layer):
-        found = nn.grad(loss)(layer)
+        gradient = nn.grad(loss)(layer)
         _, params, _ = nn.split(layer, nn.Param, ...)
-        nn.update(layer, jax.tree.map(lambda p, g: p - g, params, found))
+        nn.update(layer, jax.tree.map(lambda p, g: p - g, params, gradient))
 
     step(frozen)
     assert frozen.w[...].tolist() == [2.0, 2.0]

@@ -357,7 +357,8 @@ def test_equal_statics_compile_once(make):
 @pytest.mark.parametrize("a", [1, True, 1.0, -0.0, "a", (1,), float("nan"), plain, int])
 @pytest.mark.parametrize("b", [1, 0, (True,), [1], None])
 def test_statics_are_compared_as_in_leafwise(a, b):
-    first, second = Holder(1.0, a), Holder(1.0, b)
+    first = Holder(1.0, a)
+    second = Holder(1.0, b)
     is_same = lw.tree_structure(first) == lw.tree_structure(second)
     assert (jax.tree.structure(first) == jax.tree.structure(second)) is is_same
 
@@ -437,7 +438,7 @@ def test_a_rebuilt_module_keeps_the_order_of_its_attributes():
         model = Model()
         leaves, treedef = jax.tree.flatten(model)
         rebuilt = jax.tree.unflatten(treedef, leaves)
-        assert [*vars(rebuilt)] == ["w", "size", "b"]
+        assert list(vars(rebuilt)) == ["w", "size", "b"]
         assert (rebuilt.w is model.w, rebuilt.b is model.b) == (True, True)
         rebuilt.size = 4
         assert jax.tree.structure(rebuilt) != treedef

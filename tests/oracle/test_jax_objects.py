@@ -46,7 +46,7 @@ def test_arrays_of_jax(jax):
 
 def test_tracers_are_data(jax):
     """Whatever the transform: the type of a tracer is no subclass of jax.Array."""
-    seen = []
+    leaves = []
 
     def build(x):
         model = Model(x)
@@ -55,7 +55,7 @@ def test_tracers_are_data(jax):
         assert lw.tree_leaves(model)[0] is x
         with pytest.raises(lw.errors.KindError, match="dtype float32"):
             Model([x])
-        seen.append(type(x).__name__)
+        leaves.append(type(x).__name__)
         return (x * 2.0).sum()
 
     x = jax.numpy.ones(3)
@@ -64,4 +64,4 @@ def test_tracers_are_data(jax):
     jax.grad(build)(x)
     jax.eval_shape(build, x)
     jax.jit(jax.vmap(jax.grad(build)))(x)
-    assert len({*seen}) > 1
+    assert len(set(leaves)) > 1

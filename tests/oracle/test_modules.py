@@ -24,8 +24,8 @@ def test_the_mode_is_part_of_what_is_compiled(jax):
 
     model = Layer(1)
     modes = (model.train, model.eval, model.train, model.eval)
-    found = [float(step(change(), 1.0)) for change in modes]
-    assert found == [1.0, -1.0, 1.0, -1.0]
+    results = [float(step(change(), 1.0)) for change in modes]
+    assert results == [1.0, -1.0, 1.0, -1.0]
     assert traced == [True, False]
 
 
@@ -37,5 +37,5 @@ def test_filters_by_a_part_of_the_path(nnx):
         for exact in (True, False):
             ours = nn.PathContains(key, exact=exact)
             theirs = nnx.PathContains(key, exact=exact)
-            found = [ours(path, None) for path in paths]
-            assert found == [theirs(path, None) for path in paths], (key, exact)
+            answers = [ours(path, None) for path in paths]
+            assert answers == [theirs(path, None) for path in paths], (key, exact)

@@ -46,8 +46,8 @@ def test_jax(jax, jnp, many, dtype, axis):
     """As `jnp.stack` and `jnp.concatenate` in a map."""
     trees = [many(number, dtype) for number in range(3)]
     stacked = lw.tree_stack(trees, axis)
-    wanted = jax.tree.map(lambda *xs: jnp.stack(xs, axis), *trees)
-    assert same(stacked, wanted)
+    expected = jax.tree.map(lambda *xs: jnp.stack(xs, axis), *trees)
+    assert same(stacked, expected)
     assert stacked["w"].dtype == dtype
     assert same(lw.tree_unstack(stacked, axis), trees)
     joined = lw.tree_concatenate(trees, {"w": axis, "more": 0})
@@ -57,7 +57,7 @@ def test_jax(jax, jnp, many, dtype, axis):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64", "int8", "bool"])
 def test_torch(torch, dtype):
     """As `torch.stack` and `torch.cat`, gradients included."""
-    made = [
+    tensors = [
         {
             "w": (torch.arange(6).reshape(2, 3) + k).to(getattr(torch, dtype)),
             "b": [None],
@@ -65,16 +65,18 @@ def test_torch(torch, dtype):
         for k in range(3)
     ]
     for axis in (0, 2, -2):
-        stacked = lw.tree_stack(made, axis)
-        assert torch.equal(stacked["w"], torch.stack([t["w"] for t in made], axis))
-        assert same(lw.tree_unstack(stacked, axis), made)
+        stacked = lw.tree_stack(tensors, axis)
+        assert torch.equal(stacked["w"], torch.stack([t["w"] for t in tensors], axis))
+        assert same(lw.tree_unstack(stacked, axis), tensors)
     assert torch.equal(
-        lw.tree_concatenate(made, 1)["w"], torch.cat([t["w"] for t in made], 1)
+        lw.tree_concatenate(tensors, 1)["w"], torch.cat([t["w"] for t in tensors], 1)
     )
     with pytest.raises(
         lw.StructureError, match=rf"{dtype}\[2,3\] as in tree 0, got uint8"
     ):
-        lw.tree_stack([made[0], lw.tree_map(lambda x: x.to(torch.uint8), made[1])])
+        lw.tree_stack(
+            [tensors[0], lw.tree_map(lambda x: x.to(torch.uint8), tensors[1])]
+        )
 
 
 def test_inside_transforms(jax, jnp):

@@ -40,7 +40,12 @@ COMPILED = {
     "all": lambda tree: lw.tree_all(lw.tree_map(lambda x: x.ndim == 1, tree)),
     "prefix": lambda tree: lw.tree.broadcast_leaves([1, 2, 3], tree),
 }
-AT_ROOT = lambda path, _: len(path) == 1  # noqa: E731
+
+
+def AT_ROOT(path, _):
+    return len(path) == 1
+
+
 lw.namespace("nones", none_is_leaf=True)
 HOT = lw.tree_structure([{"b": 1, "a": (2, None)}, 3, [4, 5]])
 
@@ -72,9 +77,9 @@ def test_the_compiler_traces_trees(case, torch):
     tree = [{"b": ones(2), "a": (ones(1), None)}, ones(3), [ones(1), ones(4)]]
     for _ in range(40):  # let the engine know the structure
         expected = COMPILED[case](tree)
-    found = torch.compile(COMPILED[case], fullgraph=True, backend="eager")(tree)
-    assert lw.tree_structure(found) == lw.tree_structure(expected)
-    for a, b in zip(lw.tree_leaves(found), lw.tree_leaves(expected), strict=True):
+    result = torch.compile(COMPILED[case], fullgraph=True, backend="eager")(tree)
+    assert lw.tree_structure(result) == lw.tree_structure(expected)
+    for a, b in zip(lw.tree_leaves(result), lw.tree_leaves(expected), strict=True):
         assert torch.equal(torch.as_tensor(a), torch.as_tensor(b))
 
 
@@ -111,8 +116,8 @@ def test_the_compiler_meets_a_cold_engine(order, torch):
     if not is_on and "torch" not in first:
         pytest.skip("without the engine nothing notices the first tree")
     code = COLD.format(first=first, second=second)
-    told = subprocess.check_output([sys.executable, "-c", code], text=True)
-    assert told == "True\n"
+    output = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert output == "True\n"
 
 
 def test_the_compiler_is_not_asked_again(torch):
@@ -136,7 +141,7 @@ def test_the_compiler_is_not_asked_again(torch):
 
 
 BROKEN = {
-    "map": lambda tree: [*map(lw.tree_leaves, [tree])],
+    "map": lambda tree: list(map(lw.tree_leaves, [tree])),
     "comprehension": lambda tree: [lw.tree_leaves(one) for one in [tree]],
     "key function": lambda tree: max([tree], key=lambda one: len(lw.tree_leaves(one))),
     "reduce": lambda tree: functools.reduce(lambda a, f: f(a), [lw.tree_leaves], tree),
@@ -168,7 +173,8 @@ class Pair:
     """A class that is registered with functions."""
 
     def __init__(self, one, two):
-        self.one, self.two = one, two
+        self.one = one
+        self.two = two
 
 
 lw.register_pytree_node(
@@ -195,9 +201,9 @@ def test_the_compiler_meets_a_warm_engine(case, torch):
         expected = BROKEN[case](tree)
     compiled = torch.compile(BROKEN[case], backend="eager")
     for _ in range(3):
-        found = compiled(tree)
-        assert lw.tree_structure(found) == lw.tree_structure(expected)
-        assert repr(lw.tree_leaves(found)) == repr(lw.tree_leaves(expected))
+        result = compiled(tree)
+        assert lw.tree_structure(result) == lw.tree_structure(expected)
+        assert repr(lw.tree_leaves(result)) == repr(lw.tree_leaves(expected))
 
 
 class Scaled(nn.Module):
@@ -215,17 +221,43 @@ class Scaled(nn.Module):
         return self.weight * x + self.parts[0] + self.more.a
 
 
+def assigned(model, x):
+    model.y = lw.data(x)
+    return model.y + 1
+
+
+def deleted(model, x):
+    model.y = x
+    del model.y
+    return x
+
+
+def appended(model, x):
+    model.parts.append(x + 1)
+    return model.parts.pop()
+
+
+def with_new_item(model, x):
+    model.more.update(b=x + 1)
+    return model.more.b
+
+
+def updated(model, x):
+    nn.update(model, nn.state(model))
+    return model(x)
+
+
 OBJECTS = {
     "made": lambda model, x: Scaled(x * 2)(x),
     "called": lambda model, x: model(x),
-    "assigned": lambda model, x: (setattr(model, "y", lw.data(x)), model.y + 1)[1],
-    "deleted": lambda model, x: (setattr(model, "y", x), delattr(model, "y"), x)[2],
-    "appended": lambda model, x: (model.parts.append(x + 1), model.parts.pop())[1],
-    "item": lambda model, x: (model.more.update(b=x + 1), model.more.b)[1],
+    "assigned": assigned,
+    "deleted": deleted,
+    "appended": appended,
+    "item": with_new_item,
     "mapped": lambda model, x: lw.tree_map(double, model)(x),
     "cloned": lambda model, x: nn.clone(model)(x),
     "split and merged": lambda model, x: nn.merge(*nn.split(model))(x),
-    "updated": lambda model, x: (nn.update(model, nn.state(model)), model(x))[1],
+    "updated": updated,
     "state": lambda model, x: nn.state(model).weight.value * x,
     "variable": lambda model, x: nn.Param(x) * 2,
 }
@@ -237,7 +269,8 @@ OBJECTS = {
 def test_the_compiler_leaves_objects_to_python(case, torch):
     """Objects may be made and changed in a compiled function; the graph breaks."""
     x = torch.arange(2.0)
-    plain, model = Scaled(torch.ones(2)), Scaled(torch.ones(2))
+    plain = Scaled(torch.ones(2))
+    model = Scaled(torch.ones(2))
     compiled = torch.compile(OBJECTS[case], backend="eager")
     for _ in range(3):
         assert torch.equal(compiled(model, x), OBJECTS[case](plain, x))
@@ -279,4 +312,4 @@ def test_the_compiler_is_told_of_all_functions_that_write():
         if not name.endswith(("__init__", "__main__"))
     }
     writing = {name for name, module in modules.items() if any(traced._writers(module))}
-    assert writing == {*traced._WRITERS}
+    assert writing == set(traced._WRITERS)

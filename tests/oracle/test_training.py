@@ -13,7 +13,7 @@ from leafwise import nn
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-def shown(jax, value):
+def comparable(jax, value):
     """Return a key, or an array, as what can be compared."""
     if hasattr(value, "dtype") and jax.numpy.issubdtype(
         value.dtype, jax.dtypes.prng_key
@@ -22,13 +22,13 @@ def shown(jax, value):
     return np.asarray(value).tolist()
 
 
-def told(library, jax, rngs):
+def facts_of(library, jax, rngs):
     """Return all that a set of streams is."""
     return {
         name: (
             stream.tag,
-            shown(jax, stream.key.get_value()),
-            shown(jax, stream.count.get_value()),
+            comparable(jax, stream.key.get_value()),
+            comparable(jax, stream.count.get_value()),
         )
         for name, stream in rngs.items()
     }
@@ -62,23 +62,24 @@ def test_streams(nnx, jax, seed):
 
     def run(library):
         seeds, steps = random_program(seed)
-        rngs, found = library.Rngs(seeds), []
+        rngs = library.Rngs(seeds)
+        drawn = []
         for kind, name, shape in steps:
             stream = getattr(rngs, name)
             if kind == "call":
-                found.append(shown(jax, stream()))
+                drawn.append(comparable(jax, stream()))
             elif kind == "item":
-                found.append(shown(jax, rngs[name]()))
+                drawn.append(comparable(jax, rngs[name]()))
             elif kind == "draw":
-                found.append(shown(jax, stream.randint((3,), 0, 1000)))
+                drawn.append(comparable(jax, stream.randint((3,), 0, 1000)))
             elif kind == "initialize":
-                found.append(shown(jax, stream.lecun_normal()((2, 3), "float32")))
+                drawn.append(comparable(jax, stream.lecun_normal()((2, 3), "float32")))
             elif kind == "fork":
                 rngs = rngs.fork()
             else:
-                found.append(told(library, jax, getattr(rngs, kind)(shape)))
-            found.append(told(library, jax, rngs))
-        return found
+                drawn.append(facts_of(library, jax, getattr(rngs, kind)(shape)))
+            drawn.append(facts_of(library, jax, rngs))
+        return drawn
 
     assert run(nn) == run(nnx)
 
@@ -93,14 +94,14 @@ def test_streams_in_compiled_functions(nnx, jax):
         def draw(rngs):
             return rngs.noise.normal((2,)), rngs()
 
-        found = [shown(jax, part) for _ in range(2) for part in draw(rngs)]
+        drawn = [comparable(jax, part) for _ in range(2) for part in draw(rngs)]
         parts = rngs.split(3)
 
         @functools.partial(library.vmap, in_axes=(0,))
         def mapped(rngs):
             return rngs.noise.uniform()
 
-        return [*found, shown(jax, mapped(parts)), told(library, jax, rngs)]
+        return [*drawn, comparable(jax, mapped(parts)), facts_of(library, jax, rngs)]
 
     assert run(nn) == run(nnx)
     rngs = nn.Rngs(0)
@@ -159,7 +160,8 @@ def test_the_same_training(nnx, jax, optax, name, compiled):
         model = models(library)
         tx = TRANSFORMATIONS[name](optax)
         optimizer = library.Optimizer(model, tx, wrt=library.Param)
-        x, y = jax.numpy.ones((4, 2)), jax.numpy.full((4, 3), 0.5)
+        x = jax.numpy.ones((4, 2))
+        y = jax.numpy.full((4, 3), 0.5)
 
         def step(model, optimizer, x, y):
             def loss_of(model):
@@ -175,7 +177,7 @@ def test_the_same_training(nnx, jax, optax, name, compiled):
         states = jax.tree_util.tree_leaves(optimizer.opt_state)
         return (
             losses,
-            [np.asarray(held[...]) for held in params.leaves],
+            [np.asarray(variable[...]) for variable in params.leaves],
             sorted(map(np.asarray, states), key=shape_and_values),
             int(optimizer.step[...]),
         )
@@ -184,7 +186,8 @@ def test_the_same_training(nnx, jax, optax, name, compiled):
         """Return what arrays are sorted by: flax has the parameters by name."""
         return array.shape, array.ravel().tolist()
 
-    ours, theirs = run(nn), run(nnx)
+    ours = run(nn)
+    theirs = run(nnx)
     assert ours[0][0] > ours[0][-1]
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-5)
     for mine, other in ((ours[1], theirs[1]), (ours[2], theirs[2])):
@@ -214,10 +217,8 @@ def test_training_is_resumed_from_a_file(jax, optax, tmp_path, seed):
     """Objects or their states, saved without any option, go on exactly as they were."""
     pytest.importorskip("safetensors")
     pick = random.Random(seed)
-    make, suffix = (
-        TRANSFORMATIONS[[*TRANSFORMATIONS][seed]],
-        pick.choice(["npz", "safetensors"]),
-    )
+    make = TRANSFORMATIONS[list(TRANSFORMATIONS)[seed]]
+    suffix = pick.choice(["npz", "safetensors"])
     are_states = [pick.choice([False, True]) for _ in range(3)]
     path = tmp_path / f"training.{suffix}"
     x = jax.numpy.arange(8.0).reshape(4, 2)
@@ -231,26 +232,30 @@ def test_training_is_resumed_from_a_file(jax, optax, tmp_path, seed):
         model, optimizer, rngs = training
         for _ in range(steps):
             noisy = x + rngs.noise.normal(x.shape)
-            loss = lambda model, x: (model(x) ** 2).mean()  # noqa: E731
+
+            def loss(model, x):
+                return (model(x) ** 2).mean()
+
             value, grads = nn.value_and_grad(loss)(model, noisy)
             optimizer.update(model, grads)
         return float(value), nn.to_pure_dict(nn.state(training))
 
-    def taken(training):
+    def train_step(training):
         pairs = zip(training, are_states, strict=True)
         return [nn.state(part) if is_state else part for part, is_state in pairs]
 
-    first, again = begin(0), [*begin(1)]
+    first = begin(0)
+    again = list(begin(1))
     train(first, pick.randint(1, 3))
-    lw.save(path, taken(first))
-    for n, part in enumerate(lw.load(path, taken(again))):
+    lw.save(path, train_step(first))
+    for n, part in enumerate(lw.load(path, train_step(again))):
         if are_states[n]:
             nn.update(again[n], part)
         else:
             again[n] = part
     assert lw.tree_equal(train(first, 3), train(again, 3), typematch=True)
     if are_states[1]:
-        assert lw.tree_structure(lw.load(path)) == lw.tree_structure(taken(first))
+        assert lw.tree_structure(lw.load(path)) == lw.tree_structure(train_step(first))
     else:
         with pytest.raises(
             lw.errors.FileError, match=r"code without a name.* as `like`"

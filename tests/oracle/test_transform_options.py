@@ -27,14 +27,15 @@ def model(library, size=2):
 
 
 def static_number(L):
-    seen = []
+    calls = []
 
     def f(number, m):
-        seen.append(number)
+        calls.append(number)
         return m.w[...] * number
 
-    g, one = L.jit(f, static_argnums=0), model(L)
-    return [g(number, one) for number in (3, 3, 1, True, 1.0)], [*map(repr, seen)]
+    g = L.jit(f, static_argnums=0)
+    one = model(L)
+    return [g(number, one) for number in (3, 3, 1, True, 1.0)], list(map(repr, calls))
 
 
 def static_names(L):
@@ -49,7 +50,7 @@ def by_mode(m, mode="a"):
 
 
 def donated(L):
-    found = []
+    results = []
     for option in (
         {"donate_argnums": 1},
         {"donate_argnums": (0,)},
@@ -57,16 +58,19 @@ def donated(L):
         {"donate_argnums": 0, "donate_argnames": ["b"]},
         {},
     ):
-        a, b = jax_ones(3), jax_ones(3)
+        a = jax_ones(3)
+        b = jax_ones(3)
         L.jit(lambda a, b: (a + b, a - b), **option)(a, b)
-        found.append((a.is_deleted(), b.is_deleted()))
-    a, b = jax_ones(3), jax_ones(3)
+        results.append((a.is_deleted(), b.is_deleted()))
+    a = jax_ones(3)
+    b = jax_ones(3)
     L.jit(lambda a, b: a + b, donate_argnums=1)(a, b=b)
-    return found, a.is_deleted(), b.is_deleted()
+    return results, a.is_deleted(), b.is_deleted()
 
 
 def donated_object(L):
-    one, x = model(L, 3), jax_ones(3)
+    one = model(L, 3)
+    x = jax_ones(3)
     before = one.w[...]
 
     def f(m, x):
@@ -92,8 +96,8 @@ def as_decorator(L):
     def slope(x, y):
         return x * y
 
-    found = scaled(model(L), 3), mapped(jax_ones(2), 3.0), slope(2.0, 3.0)
-    return found, scaled.__name__, mapped.__name__
+    results = scaled(model(L), 3), mapped(jax_ones(2), 3.0), slope(2.0, 3.0)
+    return results, scaled.__name__, mapped.__name__
 
 
 def mapped_prefix_trees(L):
@@ -104,8 +108,8 @@ def mapped_prefix_trees(L):
 
     axes = 0, {"k": 0, "l": None}
     outs = {"x": 0, "y": (1, None)}
-    found = L.vmap(f, in_axes=axes, out_axes=outs)(model(L, 3), tree)
-    return found["x"], *found["y"]
+    results = L.vmap(f, in_axes=axes, out_axes=outs)(model(L, 3), tree)
+    return results["x"], *results["y"]
 
 
 def mapped_by_keyword(L):
@@ -127,11 +131,12 @@ def made_inside(L):
 
 
 def captured_and_read(L):
-    one, x = model(L), np.ones(2)
+    one = model(L)
+    x = np.ones(2)
     jitted = L.jit(lambda x: one(x))
-    found = jitted(x), L.vmap(lambda x: one(x))(x), L.grad(lambda x: one(x).sum())(x)
+    results = jitted(x), L.vmap(lambda x: one(x))(x), L.grad(lambda x: one(x).sum())(x)
     one.w[...] = np.zeros(2, np.float32)
-    return found, jitted(x)
+    return results, jitted(x)
 
 
 def captured_and_changed(L):
@@ -167,7 +172,9 @@ def further_gradients(L):
 
 def refused(L):
     """What both refuse, at the latest when the function is called."""
-    one, x, count = model(L), np.ones(2), 0
+    one = model(L)
+    x = np.ones(2)
+    count = 0
     for make, args in (
         (lambda: L.jit(lambda m, x: x, static_argnums=0), (one, x)),
         (lambda: L.jit(lambda m, x: x, static_argnums=1), (one, [x])),
@@ -209,11 +216,14 @@ def remat_with_gradients(L):
 
 
 def shapes(L):
-    found = L.eval_shape(
+    result_shape = L.eval_shape(
         lambda one, x: (one(x), [one.w[...] @ x]), model(L), np.ones(2)
     )
-    made = L.eval_shape(lambda x: model(L, 3), 1.0)
-    return [x.shape for x in (found[0], found[1][0], made.w.get_raw_value())]
+    model_shape = L.eval_shape(lambda x: model(L, 3), 1.0)
+    return [
+        x.shape
+        for x in (result_shape[0], result_shape[1][0], model_shape.w.get_raw_value())
+    ]
 
 
 CASES = [
@@ -243,11 +253,11 @@ def jax_ones(size):
     return jax.numpy.ones(size)
 
 
-def plain(found):
+def plain(value):
     """Return what was found with lists for arrays."""
-    if isinstance(found, tuple | list):
-        return [*map(plain, found)]
-    return np.asarray(found).tolist() if hasattr(found, "shape") else found
+    if isinstance(value, tuple | list):
+        return list(map(plain, value))
+    return np.asarray(value).tolist() if hasattr(value, "shape") else value
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:Some donated buffers")
@@ -263,7 +273,8 @@ def test_options_as_in_flax(case, nnx):
 def test_a_bound_method_carries_its_object(jax):
     """What changes in it is seen, what is changed comes back; in all transforms."""
     one = model(nn)
-    call, grow = nn.jit(one.__call__), nn.jit(one.grow)
+    call = nn.jit(one.__call__)
+    grow = nn.jit(one.grow)
     assert call(2.0).tolist() == [2.0, 2.0]
     one.w[...] = jax.numpy.zeros(2)
     assert call(2.0).tolist() == [0.0, 0.0]
@@ -276,14 +287,16 @@ def test_a_bound_method_carries_its_object(jax):
         ValueError, match=r"the object that the function is bound to at \('w',\)"
     ):
         nn.vmap(one.grow)(jax_ones((3, 2)))
-    before, x = one.w.value, jax_ones(2)
+    before = one.w.value
+    x = jax_ones(2)
     nn.jit(one.grow, donate_argnums=0)(x)
     assert (before.is_deleted(), x.is_deleted()) == (False, True)
 
 
 def test_errors_about_axes_name_arguments(jax):
     """Nothing in them is known to us only."""
-    one, x = model(nn), jax_ones(2)
+    one = model(nn)
+    x = jax_ones(2)
     cases = [
         (
             lambda: nn.vmap(lambda a, b: a, (0, {"k": [0]}))(x, {"k": (x,)}),
@@ -302,8 +315,8 @@ def test_errors_about_axes_name_arguments(jax):
             "axis 0, and argument 1 at ('k', 0, 'w') has axis None",
         ),
     ]
-    for call, said in cases:
-        with pytest.raises(ValueError, match=rf"^{re.escape(said)}(\n|$)"):
+    for call, message in cases:
+        with pytest.raises(ValueError, match=rf"^{re.escape(message)}(\n|$)"):
             call()
     for call, where in (  # the text is jax's, with our name of the value in it
         (
@@ -322,20 +335,21 @@ def test_errors_about_axes_name_arguments(jax):
 
 def test_errors_about_arguments_name_the_option(jax):
     """An option that names no argument is refused where it is given."""
-    one, jit = model(nn), nn.jit
-    for options, said in (
+    one = model(nn)
+    jit = nn.jit
+    for options, message in (
         ({"donate_argnums": 3}, "donate_argnums has 3, but the function takes only 2"),
         ({"static_argnums": -3}, "static_argnums has -3, but the function takes only"),
         ({"donate_argnames": "z"}, "donate_argnames has 'z', but the function takes"),
         ({"static_argnums": 0, "donate_argnames": "m"}, "static and donated at once"),
     ):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=message):
             jit(lambda m, x: x, **options)
-    for options, said in (
+    for options, message in (
         ({"static_argnums": "a"}, "cannot be interpreted as an integer"),
         ({"donate_argnames": [1]}, "donate_argnames has 1, but the function takes no"),
     ):
-        with pytest.raises((TypeError, ValueError), match=said):
+        with pytest.raises((TypeError, ValueError), match=message):
             jit(lambda m, x: x, **options)
     with pytest.raises(ValueError, match=r"^argument 0 is static, but its values may"):
         jit(lambda m, x: x, static_argnums=0)(one, 1.0)

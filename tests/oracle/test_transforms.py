@@ -51,7 +51,8 @@ def lists_that_grow(jit, library):
     def f(m):
         m.log.append(len(m.log))
 
-    one, other = layer(library, log=[]), layer(library, log=[])
+    one = layer(library, log=[])
+    other = layer(library, log=[])
     jitted = jit(f)
     for m in (one, other):
         jitted(m)
@@ -66,8 +67,8 @@ def texts_in_containers(jit, library):
     one = layer(library)
     one.held = library.data({"name": "x", "none": None, "w": np.ones(2)})
     jitted = jit(f)
-    found = [np.asarray(jitted(one)).tolist() for _ in range(3)]
-    return found, one.held["name"], one.held["none"]
+    results = [np.asarray(jitted(one)).tolist() for _ in range(3)]
+    return results, one.held["name"], one.held["none"]
 
 
 CASES = [
@@ -98,9 +99,9 @@ def test_statics_stay_those_of_their_module(jax):
 @pytest.mark.parametrize(
     "keep",
     [
-        lambda m, x: m.w.set_metadata("seen", x),
-        lambda m, x: m.w.set_metadata(seen=[x]),
-        lambda m, x: m.log.append({"x": x}),
+        pytest.param(lambda m, x: m.w.set_metadata("seen", x), id="metadata"),
+        pytest.param(lambda m, x: m.w.set_metadata(seen=[x]), id="a list in metadata"),
+        pytest.param(lambda m, x: m.log.append({"x": x}), id="a static list"),
     ],
 )
 def test_a_traced_value_in_something_static_is_refused(keep, jax):
@@ -125,7 +126,8 @@ def test_vmap(jax):
     """Changes come back along the axis of the argument; ties are refused."""
     batched = layer(nn)
     batched.w.value = jax.numpy.arange(6.0).reshape(3, 2)
-    fixed, x = layer(nn), jax.numpy.ones((2, 3))
+    fixed = layer(nn)
+    x = jax.numpy.ones((2, 3))
 
     def f(batched, fixed, x):
         batched.sum = (batched.w[...] * fixed.w[...]).sum() + x.sum()
@@ -161,7 +163,8 @@ def test_value_and_grad(jax):
             self.calls[...] += 1
             return self.perturb("p", x * self.w)
 
-    model, x = Model(), jax.numpy.arange(2.0) + 1
+    model = Model()
+    x = jax.numpy.arange(2.0) + 1
 
     def loss(model, x):
         y = model(x)

@@ -34,8 +34,8 @@ def outcome(make, errors):
         return make()
     except errors as error:
         listed = getattr(error, "errors", None)
-        found = listed() if listed else [{"msg": str(error)}]
-        return [(one.get("type"), one.get("loc"), one["msg"]) for one in found]
+        problems = listed() if listed else [{"msg": str(error)}]
+        return [(one.get("type"), one.get("loc"), one["msg"]) for one in problems]
 
 
 # ------------------------------------------------------------------------ pydantic
@@ -83,13 +83,13 @@ def models(pydantic):
         def model_post_init(self, _context):
             self._hidden += 1
 
-    made = []
+    examples = []
     for number, options in enumerate(
         ({}, {"extra": "allow"}, {"extra": "forbid"}, {"strict": True})
     ):
         config = pydantic.ConfigDict(validate_assignment=True, **options)
-        made.append(type(f"Model{number}", (Base,), {"model_config": config}))
-    return made, Cat, Dog
+        examples.append(type(f"Model{number}", (Base,), {"model_config": config}))
+    return examples, Cat, Dog
 
 
 NAMES = [
@@ -111,23 +111,23 @@ def test_an_edit_is_an_assignment(pydantic, number, name, value):
     assert model.slow == 3
 
     def assigned():
-        made = model.model_copy()
-        del made.__dict__["slow"]  # it would become an extra value
-        setattr(made, name, value)
-        return made
+        copied = model.model_copy()
+        del copied.__dict__["slow"]  # it would become an extra value
+        setattr(copied, name, value)
+        return copied
 
     kind = pydantic.ValidationError
-    wanted = outcome(assigned, kind)
-    found = outcome(lambda: APP.at({"m": [model]})[f"m[0].{name}"].set(value), kind)
-    if isinstance(wanted, list):
-        assert found == wanted
+    expected = outcome(assigned, kind)
+    result = outcome(lambda: APP.at({"m": [model]})[f"m[0].{name}"].set(value), kind)
+    if isinstance(expected, list):
+        assert result == expected
     else:
-        made = found["m"][0]
-        assert made == wanted
-        assert repr(made) == repr(wanted)
-        assert made.model_fields_set == wanted.model_fields_set
-        assert (made._hidden, made.slow) == (8, made.count + 1)
-        assert APP.tree_structure(made).entries() == (
+        edited = result["m"][0]
+        assert edited == expected
+        assert repr(edited) == repr(expected)
+        assert edited.model_fields_set == expected.model_fields_set
+        assert (edited._hidden, edited.slow) == (8, edited.count + 1)
+        assert APP.tree_structure(edited).entries() == (
             APP.tree_structure(model).entries()
         )
     assert (model, model.count) == (cls(count=2), 2)
@@ -166,10 +166,10 @@ def test_all_new_values_are_validated_together(pydantic, span):
         lambda: APP.tree_at(lambda t: (t["a"].low, t["a"].high), tree, ("20", 30)),
     ):
         tree["a"].seen.clear()
-        made = make()
-        assert (made["a"].low, made["a"].high) == (20, 30)
-        assert {*tree["a"].seen} == {(20, 30)}  # the list is shared
-        assert made["a"].inner is tree["a"].inner
+        instance = make()
+        assert (instance["a"].low, instance["a"].high) == (20, 30)
+        assert set(tree["a"].seen) == {(20, 30)}  # the list is shared
+        assert instance["a"].inner is tree["a"].inner
     for make in (
         lambda: APP.tree_update(tree, {"a.inner.low": 20, "a.inner.high": 3}),
         lambda: APP.tree_merge(tree, {"a": {"inner": {"low": 20, "high": 3}}}),
@@ -207,9 +207,9 @@ def test_a_class_that_does_not_validate_assignments(pydantic):
         low: int = 0
         high: int = 9
 
-    made = APP.at([Open()])["[0].low"].set("x")[0]
-    assert (made.low, made.high) == ("x", 9)
-    assert made.model_fields_set == {"low"}
+    changed = APP.at([Open()])["[0].low"].set("x")[0]
+    assert (changed.low, changed.high) == ("x", 9)
+    assert changed.model_fields_set == {"low"}
     with pytest.raises(EditError, match="is not of the declared type int"):
         APP.override([Open()], "[0].low=x")
 
@@ -271,7 +271,7 @@ def test_models_in_models_are_made_of_dicts(pydantic):
         many: list[Leaf] = pydantic.Field(default_factory=list)
 
     root = Root(table={"a": Leaf(y=7)})
-    made = APP.tree_merge(
+    merged = APP.tree_merge(
         root,
         {
             "one": {"x": "1"},
@@ -280,7 +280,7 @@ def test_models_in_models_are_made_of_dicts(pydantic):
             "many": [{"x": 5}],
         },
     )
-    assert made == Root(
+    assert merged == Root(
         one=Leaf(x=1, y=5),
         none=Leaf(x=2),
         table={"a": Leaf(x=3, y=7), "b": Leaf(x=4)},
@@ -354,7 +354,7 @@ def test_edits_of_attrs_are_those_of_evolve(attrs, number, changes):
     """Converters and validators, those of all fields; the names are the fields'."""
     cls = classes(attrs)[number]
     node = cls(low=1)
-    wanted = outcome(
+    expected = outcome(
         lambda: attrs.evolve(
             node, **{ALIASES.get(name, name): x for name, x in changes.items()}
         ),
@@ -364,13 +364,13 @@ def test_edits_of_attrs_are_those_of_evolve(attrs, number, changes):
         lambda: APP.tree_update([node], {f"[0].{k}": x for k, x in changes.items()}),
         lambda: APP.tree_merge([node], [changes], lists="position"),
     ):
-        found = outcome(way, (ValueError, TypeError, AttributeError))
-        if isinstance(wanted, list):
-            assert found == wanted
+        result = outcome(way, (ValueError, TypeError, AttributeError))
+        if isinstance(expected, list):
+            assert result == expected
         else:
-            assert repr(found) == repr([wanted])
+            assert repr(result) == repr([expected])
     assert repr(node) == repr(cls(low=1))
-    if not isinstance(wanted, list):
+    if not isinstance(expected, list):
         return
     with pytest.raises((ValueError, TypeError, AttributeError)) as error:
         APP.tree_update([node], {f"[0].{k}": x for k, x in changes.items()})

@@ -87,11 +87,11 @@ def test_tensors_of_torch(need):
 def test_a_traced_comparison_is_a_traced_bool(jax):
     """In jit and vmap; what is known anyway is a plain bool; in grad all is known."""
     jnp = jax.numpy
-    seen = []
+    answers = []
 
     def equal(x, y, **options):
         answer = lw.tree_equal({"a": [x, 1]}, {"a": [y, 1]}, **options)
-        seen.append(type(answer) is bool)
+        answers.append(type(answer) is bool)
         return answer
 
     nan = jnp.array([1, NAN])
@@ -103,14 +103,14 @@ def test_a_traced_comparison_is_a_traced_bool(jax):
     assert bool(jax.jit(lambda x: equal(x, np.ones(2, "f4")))(jnp.ones(2))) is True
     assert bool(jax.jit(lambda x: equal(x, 1.0))(1.0)) is True
     assert jax.vmap(lambda x: equal(x, 1.0))(jnp.arange(2.0)).tolist() == [False, True]
-    assert not any(seen)
-    seen.clear()
+    assert not any(answers)
+    answers.clear()
     assert bool(jax.jit(equal)(nan, jnp.ones(3))) is False
     assert bool(jax.jit(lambda x: equal(x, x))(nan)) is True
     assert bool(jax.jit(lambda x: equal(x, True))(1.0)) is False
     assert bool(jax.jit(lambda x: equal(x, "a"))(1.0)) is False
     assert jax.grad(lambda x: x * equal(x, 2.0))(2.0) == 1.0
-    assert all(seen)
+    assert all(answers)
 
 
 def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):

@@ -34,15 +34,15 @@ def longest(a, b):
 @given(a=NUMBERS, b=NUMBERS)
 def test_as_many_items_as_can_be_stay(a, b):
     """What is in both besides has moved."""
-    kept, moved = aligned(a, b)
-    assert len(kept) == longest(a, b)
-    assert all(a[i] == b[j] for i, j in kept + moved)
-    assert kept == sorted(kept)
-    assert sorted({j for _, j in kept}) == [j for _, j in kept]
+    pairs, moved = aligned(a, b)
+    assert len(pairs) == longest(a, b)
+    assert all(a[i] == b[j] for i, j in pairs + moved)
+    assert pairs == sorted(pairs)
+    assert sorted({j for _, j in pairs}) == [j for _, j in pairs]
     left = []
     for side, items in enumerate((a, b)):
-        places = [pair[side] for pair in kept + moved]
-        assert len({*places}) == len(places)
+        places = [pair[side] for pair in pairs + moved]
+        assert len(set(places)) == len(places)
         left.append({x for n, x in enumerate(items) if n not in places})
     assert not left[0] & left[1]
 
@@ -52,10 +52,10 @@ def test_items_with_too_many_equals_are_paired_by_position(a, b):
     """What is found is in order, though there may be more."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(align, "_MOST_PAIRS", 4)
-        kept, _ = aligned(a, b)
-    assert all(a[i] == b[j] for i, j in kept)
-    assert kept == sorted(kept)
-    assert sorted({j for _, j in kept}) == [j for _, j in kept]
+        pairs, _ = aligned(a, b)
+    assert all(a[i] == b[j] for i, j in pairs)
+    assert pairs == sorted(pairs)
+    assert sorted({j for _, j in pairs}) == [j for _, j in pairs]
 
 
 # ------------------------------------------------------------------------ properties
@@ -70,7 +70,8 @@ def edited(tree, random):
         for _ in range(random.choice((0, 1, 2))):
             if items and random.random() < 0.6:
                 item = items.pop(random.randrange(len(items)))
-                items += [item] if random.random() < 0.5 else []
+                if random.random() < 0.5:
+                    items.append(item)
             else:
                 items.insert(random.randrange(len(items) + 1), random.choice("xyz"))
         return type(tree)(items)
@@ -132,7 +133,7 @@ def test_lists_paired_by_a_key(one, two, least):
 
 @given(st.permutations(range(7)), st.permutations(range(7)))
 def test_a_permutation_is_moves_alone(a, b):
-    diff = lw.tree_diff([*a], [*b])
+    diff = lw.tree_diff(list(a), list(b))
     assert {change.kind for change in diff} <= {"moved"}
     assert len(diff) == 7 - longest(a, b)
 
@@ -195,7 +196,8 @@ def test_what_a_change_of_a_list_looks_like(case):
 
 def test_position_by_position():
     """The other way to compare lists, under which tuples have a fixed size."""
-    a, b = [1, 2, 3], [0, 1, 2, 3]
+    a = [1, 2, 3]
+    b = [0, 1, 2, 3]
     assert str(lw.tree_diff(a, b, lists="position")) == (
         "~ [0]: 1 -> 0\n~ [1]: 2 -> 1\n~ [2]: 3 -> 2\n+ [3]: 3"
     )
@@ -249,9 +251,11 @@ def test_numbers_within_a_tolerance():
 
 def test_deep_lists_within_a_tolerance():
     """At each level two items differ at sight; neither time nor the stack run out."""
-    a, b = [1.0], [1.0 + 1e-9]
+    a = [1.0]
+    b = [1.0 + 1e-9]
     for _ in range(300):
-        a, b = [1.0, a, 2.0], [1.0 + 1e-9, b, 2.0 - 1e-9]
+        a = [1.0, a, 2.0]
+        b = [1.0 + 1e-9, b, 2.0 - 1e-9]
     assert not lw.tree_diff(a, b, rtol=1e-6)
     assert len(lw.tree_diff(a, [0.0, *b], rtol=1e-6)) == 1
 
@@ -270,7 +274,8 @@ class Equal:
 
 def test_items_that_only_their_class_can_compare():
     """Position by position; what equals all that is, and what cannot be compared."""
-    a, b = [Equal(1), Equal(2)], [Equal(1), Equal(3), Equal(4)]
+    a = [Equal(1), Equal(2)]
+    b = [Equal(1), Equal(3), Equal(4)]
     kinds = [c.kind for c in lw.tree_diff(a, b)]
     assert kinds == ["value", "added"]
     assert not lw.tree_diff(a, copy.deepcopy(a))
@@ -366,10 +371,10 @@ def test_a_merge_pairs_items_by_a_key():
 def test_the_fewest_items_are_added_and_removed(a, b):
     """Moves count as one, and what stands in place of something as a change."""
     kinds = [c.kind for c in lw.tree_diff(a, b)]
-    gone, new = (len(x) - longest(a, b) for x in (a, b))
+    removed, new = (len(x) - longest(a, b) for x in (a, b))
     counts = {kind: kinds.count(kind) for kind in ("moved", "value")}
     pairs = sum(counts.values())
-    assert kinds.count("removed") + pairs == gone
+    assert kinds.count("removed") + pairs == removed
     assert kinds.count("added") + pairs == new
 
 
@@ -411,8 +416,8 @@ def document():
             "spec": {
                 "replicas": 2,
                 "selector": {"matchLabels": {"app": service}},
-                "template": {"spec": {"containers": [*map(
-                    lambda n, service=service: container(service, n), range(1, 7))]}},
+                "template": {"spec": {"containers": list(map(
+                    lambda n, service=service: container(service, n), range(1, 7)))}},
             },
         }
         for service in (f"service{n}" for n in range(23))
@@ -429,7 +434,8 @@ def lines_of(tree):
 
 def test_four_edits_of_a_document_are_four_changes():
     """One of them is an insertion into a list, near the beginning."""
-    a, b = document(), document()
+    a = document()
+    b = document()
     assert 2_800 < lines_of(a) < 2_900
     containers = [x["spec"]["template"]["spec"]["containers"] for x in b]
     containers[0].insert(1, {"name": "proxy", "image": "proxy:1"})

@@ -129,11 +129,12 @@ def test_any_order_comes_back(a, b, namespace):
     """Of ordered dicts, and of dicts in insertion order."""
     lw.namespace("diff-insertion", dict_order="insertion")
     kind = dict if namespace else OrderedDict
-    a, b = {"x": kind(a)}, {"x": kind(b)}
+    a = {"x": kind(a)}
+    b = {"x": kind(b)}
     diff = lw.tree_diff(a, b, namespace=namespace)
     assert bool(diff) is not lw.tree_equal(a, b, namespace=namespace)
-    assert [*diff.apply(a)["x"]] == [*b["x"]]
-    assert [*diff.invert().apply(b)["x"]] == [*a["x"]]
+    assert list(diff.apply(a)["x"]) == list(b["x"])
+    assert list(diff.invert().apply(b)["x"]) == list(a["x"])
 
 
 def test_what_is_ignored():

@@ -14,7 +14,7 @@ from leafwise.selection import Form
 from leafwise.selection.diff import difference
 
 
-def found(a, b, places=3, **options):
+def details_of(a, b, places=3, **options):
     """Return what a diff says of two values that differ in it."""
     (change,) = lw.tree_diff(
         {"x": a}, {"x": b}, is_leaf=lambda x: x is a or x is b, **options
@@ -36,7 +36,8 @@ def two_arrays(draw, dtypes):
     """Return two arrays of one form, which share about half of their elements."""
     dtype = draw(dtypes)
     shape = draw(nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
-    a, b = draw(nps.arrays(dtype, shape)), draw(nps.arrays(dtype, shape))
+    a = draw(nps.arrays(dtype, shape))
+    b = draw(nps.arrays(dtype, shape))
     keep = draw(nps.arrays(bool, shape))
     return a, np.where(keep, a, b).astype(dtype)
 
@@ -60,29 +61,29 @@ def test_places_and_errors_are_those_of_a_plain_computation(pair, tolerance, equ
     options = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan}
     assert bool(lw.tree_diff(a, b, **options)) is bool(differing)
     assume(differing)
-    told = found(a, b, 4, **options)
-    assert told.before == told.after == Form(str(a.dtype), a.shape)
-    assert told.differing == len(differing)
-    assert [place.at for place in told.places] == differing[:4]
-    for place in told.places:
+    details = details_of(a, b, 4, **options)
+    assert details.before == details.after == Form(str(a.dtype), a.shape)
+    assert details.differing == len(differing)
+    assert [place.at for place in details.places] == differing[:4]
+    for place in details.places:
         np.testing.assert_equal((place.before, place.after), (a[place.at], b[place.at]))
-    check_errors(told, [(a[i].item(), b[i].item()) for i in differing])
+    check_errors(details, [(a[i].item(), b[i].item()) for i in differing])
 
 
-def check_errors(told, pairs):
+def check_errors(details, pairs):
     """Compare the errors with those of Python's own numbers."""
     with np.errstate(over="ignore"):
         finite = [p for p in pairs if np.isfinite(np.abs(np.array(p, complex))).all()]
-        assert told.not_finite == len(pairs) - len(finite)
+        assert details.not_finite == len(pairs) - len(finite)
         apart = [abs(x - y) for x, y in finite]
         sizes = [max(abs(x), abs(y)) for x, y in finite]
     if not finite:
-        assert told.absolute is told.relative is None
+        assert details.absolute is details.relative is None
         return
-    assert told.absolute == pytest.approx(max(apart), rel=1e-12)
+    assert details.absolute == pytest.approx(max(apart), rel=1e-12)
     if max(apart) != np.inf:
         relative = max(x / y for x, y in zip(apart, sizes, strict=True))
-        assert told.relative == pytest.approx(relative, rel=1e-9)
+        assert details.relative == pytest.approx(relative, rel=1e-9)
 
 
 @given(two_arrays(nps.floating_dtypes(sizes=64, endianness="=")))
@@ -92,17 +93,17 @@ def test_counts_and_errors_are_those_of_numpy(pair):
     assume(lw.tree_diff(a, b) and a.ndim)
     with np.errstate(all="ignore"), pytest.raises(AssertionError) as caught:
         np.testing.assert_array_equal(a, b, strict=True)
-    told = found(a, b)
+    details = details_of(a, b)
     message = str(caught.value)
     if "Mismatched elements" in message:
         (line,) = (x for x in message.splitlines() if "Mismatched elements" in x)
         count, size = line.split(":")[1].split("(")[0].split("/")
         if "nan location" not in message:  # else it stops there
-            assert (told.differing, told.size) == (int(count), int(size))
-    if "Max absolute difference" in message and not told.not_finite:
+            assert (details.differing, details.size) == (int(count), int(size))
+    if "Max absolute difference" in message and not details.not_finite:
         (line,) = (x for x in message.splitlines() if "Max absolute difference" in x)
         expected = float(line.split(":")[-1])
-        assert told.absolute == pytest.approx(expected, rel=1e-6, abs=1e-8)
+        assert details.absolute == pytest.approx(expected, rel=1e-6, abs=1e-8)
 
 
 @given(two_arrays(nps.unicode_string_dtypes(endianness="=") | nps.boolean_dtypes()))
@@ -110,17 +111,18 @@ def test_places_of_what_is_no_number(pair):
     """They have no errors."""
     a, b = pair
     assume(lw.tree_diff(a, b))
-    told = found(a, b)
-    assert told.differing == int((a != b).sum())
-    assert [place.at for place in told.places] == [
+    details = details_of(a, b)
+    assert details.differing == int((a != b).sum())
+    assert [place.at for place in details.places] == [
         tuple(map(int, index)) for index in np.argwhere(a != b)[:3]
     ]
-    assert (told.absolute, told.relative, told.not_finite) == (None, None, 0)
+    assert (details.absolute, details.relative, details.not_finite) == (None, None, 0)
 
 
 def test_a_detail_means_what_the_diff_meant():
     """Also of a diff that was turned around, of a copy, and of one change alone."""
-    a, b = {"w": np.array([1.0, 2.0])}, {"w": np.array([1.05, 3.0])}
+    a = {"w": np.array([1.0, 2.0])}
+    b = {"w": np.array([1.05, 3.0])}
     diff = lw.tree_diff(a, b, rtol=0.1)
     for change in (diff[0], diff.invert()[0], pickle.loads(pickle.dumps(diff[0]))):
         assert [place.at for place in change.detail().places] == [(1,)]
@@ -132,8 +134,8 @@ def test_a_detail_means_what_the_diff_meant():
 
 def test_where_there_is_no_detail():
     """Numbers, short texts of other values, what was added or is of another type."""
-    assert found(1, 2) is None
-    assert found([1], [2]) is None
+    assert details_of(1, 2) is None
+    assert details_of([1], [2]) is None
     added, removed = lw.tree_diff({"a": "x"}, {"b": "x"})
     assert added.detail() is removed.detail() is None
     assert lw.tree_diff({"a": [1]}, {"a": "x"})[0].detail() is None
@@ -143,22 +145,23 @@ def test_where_there_is_no_detail():
 @given(st.text(max_size=200), st.text(max_size=100), st.text(max_size=100))
 def test_where_texts_begin_to_differ(start, one, other):
     """The first place where the characters are not the same, or one text ends."""
-    a, b = start + one, start + other
+    a = start + one
+    b = start + other
     assume(a != b)
-    told = found(a, b)
+    details = details_of(a, b)
     shared = 0
     while shared < min(len(a), len(b)) and a[shared] == b[shared]:
         shared += 1
     lines = a[:shared].split("\n")
-    assert (told.position, told.line, told.column) == (
+    assert (details.position, details.line, details.column) == (
         shared,
         len(lines),
         len(lines[-1]) + 1,
     )
-    assert told.sizes == (len(a), len(b))
-    assert told.before != told.after
-    assert (told.before + told.after).isprintable()
-    assert found(a.encode("utf-8", "surrogatepass"), b"\xff").what == "byte"
+    assert details.sizes == (len(a), len(b))
+    assert details.before != details.after
+    assert (details.before + details.after).isprintable()
+    assert details_of(a.encode("utf-8", "surrogatepass"), b"\xff").what == "byte"
 
 
 def test_nothing_is_raised():

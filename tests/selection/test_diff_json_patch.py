@@ -23,14 +23,14 @@ TREES = st.recursive(
 )
 
 
-def made(random, depth):
+def random_tree(random, depth):
     """Return a random tree of what JSON has."""
     if depth == 0 or random.random() < 0.25:
         return random.choice(SCALARS)
     size = random.randrange(6)
     if random.random() < 0.6:
-        return [made(random, depth - 1) for _ in range(size)]
-    return {key: made(random, depth - 1) for key in random.sample(WORDS, size)}
+        return [random_tree(random, depth - 1) for _ in range(size)]
+    return {key: random_tree(random, depth - 1) for key in random.sample(WORDS, size)}
 
 
 @given(TREES, TREES)
@@ -43,7 +43,8 @@ def test_there_and_back(a, b):
 @given(st.permutations(range(9)), st.integers(0, 8), st.integers(0, 8))
 def test_moves_in_one_list(places, start, end):
     """Two operations for each item that has moved, one for any other."""
-    a, b = {"x": [*range(9)][start:]}, {"x": places[: end + 1]}
+    a = {"x": list(range(9))[start:]}
+    b = {"x": places[: end + 1]}
     diff = lw.tree_diff(a, b)
     patch = json.loads(diff.to_json_patch())
     assert len(patch) <= 2 * len(diff)
@@ -201,5 +202,5 @@ def test_a_patch_that_changes_only_the_type():
     """As a replacement of 1.0 by 1, which `==` does not see."""
     for old, new in ((1.0, 1), (1, True), (0, False)):
         patch = [{"op": "replace", "path": "/a", "value": new}]
-        made = TreeDiff.from_json_patch(patch, {"a": old}).apply({"a": old})
-        assert repr(made) == repr({"a": new})
+        random_tree = TreeDiff.from_json_patch(patch, {"a": old}).apply({"a": old})
+        assert repr(random_tree) == repr({"a": new})

@@ -14,7 +14,8 @@ from leafwise.show.colors import Paint
 
 ZEROS = np.zeros((64, 64))
 TRAINED = ZEROS.copy()
-TRAINED[3, 7], TRAINED[9, 2] = 0.5, np.nan
+TRAINED[3, 7] = 0.5
+TRAINED[9, 2] = np.nan
 ROWS = np.array([(1, 2.5), (3, 4.5)], [("id", "i4"), ("x", "f8")])
 POEM = "Rose is red,\nviolets are blue,\n" * 4
 
@@ -31,10 +32,10 @@ class Thing:
 
 def changed(array, **places):
     """Return an array with other elements, given as `_1=...`."""
-    made = array.copy()
+    copied = array.copy()
     for name, value in places.items():
-        made[int(name[1:])] = value
-    return made
+        copied[int(name[1:])] = value
+    return copied
 
 
 TEXTS = {
@@ -169,8 +170,8 @@ relative 0.95
     ),
     "small sets": ({1, 2}, {1, 3}, "~ x: {1, 2} -> {1, 3}"),
     "large sets": (
-        {*range(100)},
-        {*range(4, 101)},
+        set(range(100)),
+        set(range(4, 101)),
         """~ x: set of 100 -> set of 97, 4 removed, 1 added
             - 0
             - 1
@@ -180,7 +181,7 @@ relative 0.95
     ),
     "a set of another type": (
         frozenset(range(50)),
-        {*range(50)} | {"z"},
+        set(range(50)) | {"z"},
         """~ x: frozenset of 50 -> set of 51, 1 added
             + 'z'""",
     ),
@@ -218,7 +219,8 @@ ESCAPE = re.compile(r"\033\[\d+m")
 def test_colours_add_nothing_but_colours(a, b):
     """A text in colour is the plain one, when the codes are taken out."""
     diff = lw.tree_diff(a, b)
-    plain, colours = "\n".join(diff.lines()), "\n".join(diff.lines(color="always"))
+    plain = "\n".join(diff.lines())
+    colours = "\n".join(diff.lines(color="always"))
     assert ESCAPE.sub("", colours) == plain
     assert "\033" not in f"{diff}{diff!r}"
     assert bool(diff) is ("\033" in colours)
@@ -232,7 +234,7 @@ def test_which_colours():
     )
     red, green, yellow, cyan = (f"\033[{code}m" for code in (31, 32, 33, 36))
     end = "\033[0m"
-    assert [*lines] == [
+    assert list(lines) == [
         f"{yellow}~{end} {cyan}[0]{end}: {red}1{end} -> {green}2{end}",
         f"{yellow}~{end} {cyan}[1]{end}: i64[2], 1 of 2 elements differs: "
         "largest error 1, relative 0.333",
@@ -277,7 +279,9 @@ class Lookalike:
     """Has what arrays have, of another sort."""
 
     def __init__(self, shape, dtype="f4"):
-        self.shape, self.dtype, self.all = shape, dtype, None
+        self.shape = shape
+        self.dtype = dtype
+        self.all = None
 
     def __repr__(self):
         return "an array"
@@ -329,6 +333,6 @@ def test_arrays_in_added_subtrees_have_their_short_form():
 
 def test_large_values_are_not_printed_whole():
     """Ten megabytes of text, a million items."""
-    a = {"text": "x" * 10_000_000, "set": {*range(200_000)}, "array": np.zeros(10**6)}
+    a = {"text": "x" * 10_000_000, "set": set(range(200_000)), "array": np.zeros(10**6)}
     b = {"text": a["text"] + "y", "set": a["set"] | {-1}, "array": np.ones(10**6)}
     assert len(repr(lw.tree_diff(a, b))) < 1000

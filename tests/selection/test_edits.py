@@ -21,15 +21,15 @@ class Layer:
 
 def nodes(tree):
     """Return every node with its path, the root first."""
-    found = [(lw.KeyPath(), tree)]
-    for path, node in found:
+    pairs = [(lw.KeyPath(), tree)]
+    for path, node in pairs:
         if not lw.tree.is_leaf(node) and node is not None:
             level = lw.tree.flatten_one_level(node)
-            found += [
+            pairs += [
                 (lw.KeyPath((*path, key)), child)
                 for key, child in zip(level.keys, level.children, strict=True)
             ]
-    return found
+    return pairs
 
 
 @given(every_tree(), st.data())
@@ -37,7 +37,8 @@ def test_laws_of_lenses(tree, data):
     """What was set is there; setting what is there is nothing; the last set counts."""
     path, value = data.draw(st.sampled_from(nodes(tree)))
     place = lw.at(tree)[path]
-    one, two = object(), object()
+    one = object()
+    two = object()
     assert lw.at(place.set(one))[path].get() is one
     again = place.set(value)
     assert lw.tree_structure(again) == lw.tree_structure(tree)
@@ -51,15 +52,16 @@ def test_what_is_not_touched_is_shared(tree, data):
     """Only the nodes above an edit are new; the tree that was given is as it was."""
     path, _ = data.draw(st.sampled_from(nodes(tree)))
     before = [(p, node) for p, node in nodes(tree)]
-    structure, leaves = lw.tree_structure(tree), lw.tree_leaves(tree)
+    structure = lw.tree_structure(tree)
+    leaves = lw.tree_leaves(tree)
     changed = lw.at(tree)[path].set(None)
     for other, node in before:
         above = other and lw.at(tree)[other.parent].get()
         if other[: len(path)] == path or isinstance(above, lw.Partial):
             continue  # it is gone, or its holder makes a new dict each time
-        found = lw.at(changed)[other].get()
+        value = lw.at(changed)[other].get()
         is_above = path[: len(other)] == other
-        assert (found is node) is not is_above or not lw.tree_leaves(node)
+        assert (value is node) is not is_above or not lw.tree_leaves(node)
     assert lw.tree_structure(tree) == structure
     assert all(map(lambda a, b: a is b, lw.tree_leaves(tree), leaves))
 
@@ -115,14 +117,14 @@ def test_mappings(kind):
     """Deleting, inserting, renaming; order and type stay."""
     tree = {"in": EDITABLE[kind]}
     without = lw.at(tree)["in.b"].delete()["in"]
-    assert (type(without), [*without]) == (type(EDITABLE[kind]), ["a"])
+    assert (type(without), list(without)) == (type(EDITABLE[kind]), ["a"])
     more = lw.at(tree)["in.c"].insert(3)["in"]
-    assert [*more] == ["b", "a", "c"]
+    assert list(more) == ["b", "a", "c"]
     assert more["c"] == 3
     renamed = lw.selection.tree_rename(tree, "in.b", "z")["in"]
     assert dict(renamed) == {"z": 1, "a": 2}
     if kind != "Dict":
-        assert [*renamed] == ["z", "a"]
+        assert list(renamed) == ["z", "a"]
     assert len(lw.tree_leaves(renamed)) == 2
     swapped = (
         lw.selection.tree_rename(tree, "in.*", {"a": "b", "b": "a"}.get)
@@ -138,7 +140,7 @@ def test_mappings(kind):
     ):
         with pytest.raises(EditError, match=r"in\.. already exists"):
             edit()
-    assert [*EDITABLE[kind]] == ["b", "a"]
+    assert list(EDITABLE[kind]) == ["b", "a"]
 
 
 class Items(list):
@@ -147,21 +149,27 @@ class Items(list):
 
 lw.register_pytree_node(
     Items,
-    lambda node: ([*node], None, [*map(lw.SequenceKey, range(len(node)))]),
+    lambda node: (list(node), None, list(map(lw.SequenceKey, range(len(node))))),
     lambda _, children: Items(children),
 )
 
 
 @pytest.mark.parametrize(
-    "made", [list, deque, Items, lambda items: nn.List(map(lw.data, items))]
+    "make",
+    [
+        list,
+        deque,
+        Items,
+        pytest.param(lambda items: nn.List(map(lw.data, items)), id="nn.List"),
+    ],
 )
-def test_sequences(made):
+def test_sequences(make):
     """Deleting and inserting at several positions, all said of the old ones."""
-    tree = {"in": made([0, 1, 2, 3])}
-    assert [*lw.at(tree)["in[1,-1]"].delete()["in"]] == [0, 2]
-    assert [*lw.at(tree)["in[0]"].insert(9)["in"]] == [9, 0, 1, 2, 3]
-    assert [*lw.at(tree)["in[-1]"].insert(9)["in"]] == [0, 1, 2, 9, 3]
-    assert [*lw.at(tree)["in[4]"].insert(9)["in"]] == [0, 1, 2, 3, 9]
+    tree = {"in": make([0, 1, 2, 3])}
+    assert list(lw.at(tree)["in[1,-1]"].delete()["in"]) == [0, 2]
+    assert list(lw.at(tree)["in[0]"].insert(9)["in"]) == [9, 0, 1, 2, 3]
+    assert list(lw.at(tree)["in[-1]"].insert(9)["in"]) == [0, 1, 2, 9, 3]
+    assert list(lw.at(tree)["in[4]"].insert(9)["in"]) == [0, 1, 2, 3, 9]
     with pytest.raises(EditError, match=r"at position 5: the \w+ at in has 4 items"):
         lw.at(tree)["in[5]"].insert(9)
     with pytest.raises(EditError, match=r"positions at in cannot be renamed"):
@@ -321,9 +329,9 @@ def test_static_items_of_containers():
     assert lw.at(items)["[0]"].get() == "first"
     assert lw.at(items)["[1]"].get() == 1
     assert lw.at(items)["[-1]"].get() == "last"
-    assert [*lw.at(items)["[-1]"].set("end")] == ["first", 1, "end"]
-    assert [*lw.at(items)["[1]"].delete()] == ["first", "last"]
-    assert [*lw.at(items)["[0]"].delete()] == [1, "last"]
+    assert list(lw.at(items)["[-1]"].set("end")) == ["first", 1, "end"]
+    assert list(lw.at(items)["[1]"].delete()) == ["first", "last"]
+    assert list(lw.at(items)["[0]"].delete()) == [1, "last"]
     table = nn.Dict(w=lw.data(1), name="a")
     assert lw.at(table)["name"].get() == "a"
     changed = lw.at(table)["name"].set("b")
@@ -333,7 +341,7 @@ def test_static_items_of_containers():
 
 
 @pytest.mark.parametrize(
-    ("tree", "where", "said"),
+    ("tree", "where", "message"),
     [
         ([1], "a", "'a' into the list"),
         ([1], "\N{SUPERSCRIPT TWO}", "'²' into the list"),
@@ -345,11 +353,11 @@ def test_static_items_of_containers():
     ],
     ids=str,
 )
-def test_a_key_that_a_node_cannot_have_is_not_inserted(tree, where, said):
+def test_a_key_that_a_node_cannot_have_is_not_inserted(tree, where, message):
     """The error names the key and the node, whatever was asked for."""
     with pytest.raises(EditError) as caught:
         lw.at([tree])["[0]"][where].insert(2)
-    assert str(caught.value) == f"cannot insert at {said} at [0]"
+    assert str(caught.value) == f"cannot insert at {message} at [0]"
 
 
 @pytest.mark.parametrize("function", [sum, float])

@@ -63,7 +63,8 @@ PAIR = Pair(1, 2)
 
 def test_masks_as_keys_of_labels_and_of_edits():
     """Where selectors are the keys of a table, masks that can be hashed."""
-    model, mask = Model(1, 2), Model(True, False)
+    model = Model(1, 2)
+    mask = Model(True, False)
     labels = lw.selection.tree_labels(model, {mask: "on"}, default="off")
     assert (labels.w, labels.b) == ("on", "off")
     edited = lw.selection.tree_update(model, {mask: 11})
@@ -80,12 +81,12 @@ def test_masks_mean_the_leaves_that_they_were_made_of(tree, what):
     again = lw.at(tree, missing_ok=True)[mask].mask()
     assert lw.tree_structure(again) == lw.tree_structure(mask)
     assert lw.tree_leaves(again) == lw.tree_leaves(mask)
-    kept, rest = lw.tree_partition(tree, mask, missing_ok=True)
-    assert [leaf is not lw.MISSING for leaf in lw.tree_leaves(kept)] == (
+    part, others = lw.tree_partition(tree, mask, missing_ok=True)
+    assert [leaf is not lw.MISSING for leaf in lw.tree_leaves(part)] == (
         lw.tree_leaves(mask)
     )
-    again = lw.tree_combine(kept, rest)
-    assert [*map(id, lw.tree_leaves(again))] == [*map(id, lw.tree_leaves(tree))]
+    again = lw.tree_combine(part, others)
+    assert list(map(id, lw.tree_leaves(again))) == list(map(id, lw.tree_leaves(tree)))
 
 
 TREE = {"enc": {"w": 1, "bias": 2.5}, "head": {"w": 3, "bias": 4.5}, "n": 5}
@@ -202,12 +203,12 @@ def test_leaves_come_before_nodes():
 @pytest.mark.parametrize(
     "predicate",
     [
-        lambda x: x > 5,
-        lambda x: x.ndim == 2,
-        lambda x: not isinstance(x, int),
-        lambda x: x != 1,
-        lambda path, x: x is None,
-        lambda path, x: type(x) is not int,
+        pytest.param(lambda x: x > 5, id="above 5"),
+        pytest.param(lambda x: x.ndim == 2, id="a matrix"),
+        pytest.param(lambda x: not isinstance(x, int), id="no int"),
+        pytest.param(lambda x: x != 1, id="not 1"),
+        pytest.param(lambda path, x: x is None, id="None, with path"),
+        pytest.param(lambda path, x: type(x) is not int, id="no int, with path"),
     ],
 )
 def test_a_predicate_of_leaves_picks_no_nodes(predicate):

@@ -65,10 +65,10 @@ def test_joins_keep_the_keys_they_say(a, b):
     joined = {
         j: lw.tree_merge(a, b, join=j) for j in ("outer", "left", "inner", "right")
     }
-    assert [*joined["left"]] == [*a]
-    assert {*joined["right"]} == {*b}
-    assert {*joined["inner"]} == {*a} & {*b}
-    assert {*joined["outer"]} == {*a} | {*b}
+    assert list(joined["left"]) == list(a)
+    assert set(joined["right"]) == set(b)
+    assert set(joined["inner"]) == set(a) & set(b)
+    assert set(joined["outer"]) == set(a) | set(b)
     assert lw.tree_merge(a, b, conflict="base") == lw.tree_merge(b, a)
     assert lw.tree_merge(a, b, join="left") == lw.tree_merge(
         b, a, join="right", conflict="base"
@@ -95,9 +95,9 @@ def test_an_overlay_that_always_wins_is_there(a, b):
         if not str(error).startswith("the keys of a Dict are strings"):
             raise
         return
-    known = {id(x) for t in (a, b) for x in lw.tree_leaves(t, none_is_leaf=True)}
-    found = lw.tree_leaves(merged, none_is_leaf=True)
-    assert {id(x) for x in found} <= known
+    identities = {id(x) for t in (a, b) for x in lw.tree_leaves(t, none_is_leaf=True)}
+    leaves = lw.tree_leaves(merged, none_is_leaf=True)
+    assert {id(x) for x in leaves} <= identities
     assert (
         lw.tree_merge(a, b, rules={"": "overlay"}, join="right", lists="replace")
         is not None
@@ -155,7 +155,7 @@ def test_items_of_containers_keep_their_kinds():
     assert sorted(lw.tree_leaves(merged)) == [2, 3]
     items = lw.nn.List([lw.data(1), "x"])
     longer = lw.tree_merge(items, lw.nn.List([lw.data(3), "y"]), lists="extend")
-    assert [*longer] == [1, "x", 3, "y"]
+    assert list(longer) == [1, "x", 3, "y"]
     assert lw.tree_leaves(longer) == [1, 3]
     paired = lw.tree_merge(
         items, lw.nn.List([lw.data(3), "y", lw.data(4)]), lists="position"
@@ -189,7 +189,8 @@ def test_rules_hold_below_and_the_last_one_counts():
 
 def test_a_rule_says_whether_its_place_remains():
     """Where one tree alone has it."""
-    base, overlay = {"old": {"x": 1}, "both": 1}, {"new": {"y": 2}, "both": 2}
+    base = {"old": {"x": 1}, "both": 1}
+    overlay = {"new": {"y": 2}, "both": 2}
     assert lw.tree_merge(base, overlay, rules={"new": "left"}) == {
         "old": {"x": 1},
         "both": 2,
@@ -203,7 +204,8 @@ def test_a_rule_says_whether_its_place_remains():
 def test_a_function_makes_one_value_of_two():
     """It is called where both trees have something, also with whole nodes."""
     rules = {"n": lambda a, b: a + b, "d": lambda a, b: [a, b]}
-    base, overlay = {"n": 1, "d": {"x": 1}}, {"n": 2, "d": {"x": 2}, "new": 0}
+    base = {"n": 1, "d": {"x": 1}}
+    overlay = {"n": 2, "d": {"x": 2}, "new": 0}
     merged = lw.tree_merge(base, overlay, rules=rules)
     assert merged == {"n": 3, "d": [{"x": 1}, {"x": 2}], "new": 0}
     assert lw.tree_merge(base, {"n": 5}, rules={"n": lambda *_: lw.DELETE}) == {

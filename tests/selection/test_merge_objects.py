@@ -53,7 +53,7 @@ class Pair(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    ("overlay", "path", "said"),
+    ("overlay", "path", "message"),
     [
         ({"optim": {"rl": 1}}, ".optim.rl", r"Optim at optim has no field 'rl'; it"),
         ({3: 1}, "[3]", "the Run at the root has no field 3; it has "),
@@ -64,10 +64,10 @@ class Pair(NamedTuple):
         ({"optim": [3]}, ".optim", r"cannot merge a list onto an Optim at optim"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_merged(overlay, path, said):
+def test_what_cannot_be_merged(overlay, path, message):
     """Says where, and the names that there are, the nearest first."""
     run = Run()
-    with pytest.raises(EditError, match=said) as error:
+    with pytest.raises(EditError, match=message) as error:
         merge(run, overlay)
     assert str(error.value.path) == path
     assert run == Run()
@@ -75,10 +75,11 @@ def test_what_cannot_be_merged(overlay, path, said):
 
 def test_policies_apply_to_fields():
     """An object keeps its fields; which value wins, and what else remains, is said."""
-    run, overlay = Run(steps=1), {"steps": 2, "unknown": 3, "optim": {"lr": 9.0}}
+    run = Run(steps=1)
+    overlay = {"steps": 2, "unknown": 3, "optim": {"lr": 9.0}}
     for join in ("left", "inner"):
-        made = merge(run, overlay, join=join)
-        assert (made.steps, made.optim.lr, made.extra) == (2, 9.0, {})
+        merged = merge(run, overlay, join=join)
+        assert (merged.steps, merged.optim.lr, merged.extra) == (2, 9.0, {})
     for join in ("outer", "right"):
         with pytest.raises(EditError, match="has no field 'unknown'"):
             merge(run, overlay, join=join)
@@ -87,12 +88,12 @@ def test_policies_apply_to_fields():
     assert merge(run, overlay, conflict="base") is run
     with pytest.raises(EditError, match=r"0\.1 and 9\.0 differ at optim\.lr"):
         merge(run, overlay, conflict="error")
-    made = merge(run, overlay, rules={"steps": lambda a, b: a + b, "optim": "base"})
-    assert made == Run(steps=3)
+    merged = merge(run, overlay, rules={"steps": lambda a, b: a + b, "optim": "base"})
+    assert merged == Run(steps=3)
     assert merge(run, {"a": 1}, rules={"": "overlay"}) == {"a": 1}
     assert merge(run, {"a": 1}, rules={"": "base"}) is run
-    made = merge(run, {"optim": {"betas": (1,)}}, lists="extend")
-    assert made.optim.betas == (0.9, 0.99, 1)
+    merged = merge(run, {"optim": {"betas": (1,)}}, lists="extend")
+    assert merged.optim.betas == (0.9, 0.99, 1)
 
 
 def test_a_leaf_with_fields_says_how_to_register():
@@ -172,8 +173,8 @@ def test_merging_onto_objects_is_merging_onto_their_dicts(tree, data):
         if not isinstance(node, dict):
             same = st.sampled_from([7, "new", None])
             return data.draw(same)
-        kept = data.draw(st.sets(st.sampled_from([*node] or ["a"]), max_size=2))
-        return {key: some(node[key]) for key in sorted(kept & node.keys())}
+        keys = data.draw(st.sets(st.sampled_from(list(node) or ["a"]), max_size=2))
+        return {key: some(node[key]) for key in sorted(keys & node.keys())}
 
     overlay = some(full)
     merged = merge(tree, overlay)

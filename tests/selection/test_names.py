@@ -49,7 +49,7 @@ def test_back_from_flat(tree, sep):
     """Any dicts with string keys and lists come back, in the order they had."""
     flat = lw.selection.to_flat(tree, sep)
     assert same(lw.selection.from_flat(flat, sep=sep), tree)
-    assert same(lw.selection.from_flat([*flat.items()][::-1], tree, sep=sep), tree)
+    assert same(lw.selection.from_flat(list(flat.items())[::-1], tree, sep=sep), tree)
     size = len(lw.tree_leaves(tree, none_is_leaf=True))
     assert len(flat) >= size
 
@@ -130,7 +130,8 @@ def test_leaves_of_one_name_are_refused():
 
     class Both:
         def __init__(self, a, b):
-            self.a, self.b = a, b
+            self.a = a
+            self.b = b
 
     lw.register_pytree_node(
         Both,
@@ -233,7 +234,7 @@ def test_renaming():
         lw.selection.from_flat({"A": 1, "a": 2}, rename=str.lower)
 
 
-PIECES = [*"ab[]'.=+~*{}:-1 "]
+PIECES = list("ab[]'.=+~*{}:-1 ")
 PIECES += ["9" * 5000, "nan", "inf", "()", "f''", "\0", "\ud800", "<flat index ", ">"]
 
 
@@ -242,7 +243,7 @@ def test_any_text_is_the_name_of_a_leaf_or_an_error(text):
     """In a flat table, too."""
     with contextlib.suppress(EditError, PathError):
         flat = lw.selection.to_flat(lw.selection.from_flat({text: 1}))
-        assert [*flat.values()] == [1]
+        assert list(flat.values()) == [1]
 
 
 # ------------------------------------------------------------- names are selectors
@@ -267,9 +268,9 @@ def check_names(tree, **options):
     for name, leaf in flat.items():
         assert lw.at(tree)[name].get() is leaf
         if name:
-            made = lw.configs.override(tree, f"++{name}=new")
-            assert lw.at(made)[name].get() == "new"
-            assert len(lw.tree_diff(tree, made)) == 1
+            changed = lw.configs.override(tree, f"++{name}=new")
+            assert lw.at(changed)[name].get() == "new"
+            assert len(lw.tree_diff(tree, changed)) == 1
     return flat
 
 

@@ -217,9 +217,9 @@ def check_selector(tree: Any, what: Any) -> int:
         for path in map(tuple, lw.tree_paths(tree))
     ]
     assert lw.tree_leaves(selection.mask()) == flags
-    part, rest = lw.tree_partition(tree, what, missing_ok=True)
+    part, others = lw.tree_partition(tree, what, missing_ok=True)
     assert [leaf is not lw.MISSING for leaf in lw.tree_leaves(part)] == flags
-    assert same(lw.tree_combine(part, rest), tree)
+    assert same(lw.tree_combine(part, others), tree)
     labels = lw.selection.tree_labels(tree, {what: 1}, default=0)
     assert lw.tree_leaves(labels) == [int(flag) for flag in flags]
     if are_nested(paths):

@@ -30,27 +30,28 @@ def test_parts_are_the_tree(tree, selectors):
     for place, leaf in enumerate(leaves):
         flags = [lw.tree_leaves(mask)[place] for mask in masks]
         expected = flags.index(True) if True in flags else len(selectors)
-        held = [lw.tree_leaves(part)[place] for part in parts]
-        assert held[expected] is leaf
-        assert all(x is lw.MISSING for n, x in enumerate(held) if n != expected)
+        values = [lw.tree_leaves(part)[place] for part in parts]
+        assert values[expected] is leaf
+        assert all(x is lw.MISSING for n, x in enumerate(values) if n != expected)
 
 
 def test_none_is_a_value():
     """It is neither a gap nor a leaf, unless `is_leaf` or the namespace says so."""
     tree = {"a": None, "b": 1}
-    whole, nothing = lw.tree_partition(tree, int)
-    assert (whole, nothing) == (tree, {"a": None, "b": lw.MISSING})
+    ints, nothing = lw.tree_partition(tree, int)
+    assert (ints, nothing) == (tree, {"a": None, "b": lw.MISSING})
     lw.namespace("nones", none_is_leaf=True)
     for options in ({"is_leaf": type(None)}, {"namespace": "nones"}):
-        a, rest = lw.tree_partition(tree, "a", **options)
-        assert (a, rest) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
-        assert lw.tree_combine(a, rest, **options) == tree
+        a, others = lw.tree_partition(tree, "a", **options)
+        assert (a, others) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
+        assert lw.tree_combine(a, others, **options) == tree
     assert not lw.MISSING
 
 
 def test_combining_is_checked():
     """Gaps, overlaps and other structures are errors with the path."""
-    gap, one = {"a": lw.MISSING}, {"a": 1}
+    gap = {"a": lw.MISSING}
+    one = {"a": 1}
     with pytest.raises(EditError, match=r"^the leaf at a is in no part$"):
         lw.tree_combine(gap, gap)
     with pytest.raises(EditError, match=r"^the leaf at a is in parts 0 and 2"):

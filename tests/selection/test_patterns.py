@@ -69,9 +69,9 @@ TABLE = {
 @pytest.mark.parametrize("pattern", TABLE)
 def test_what_a_pattern_means(pattern):
     """The paths of the places, in leaf order."""
-    found = lw.at(CONFIG, missing_ok=True)[pattern].paths()
-    assert sorted(map(str, found)) == sorted(TABLE[pattern])
-    for path in found:
+    paths = lw.at(CONFIG, missing_ok=True)[pattern].paths()
+    assert sorted(map(str, paths)) == sorted(TABLE[pattern])
+    for path in paths:
         assert lw.at(CONFIG)[path].paths() == [path]
         assert lw.at(CONFIG)[str(path)].paths() == [path]
 
@@ -129,8 +129,8 @@ def test_any_text_is_a_pattern_or_an_error(text):
     except PathError as error:
         assert str(error).startswith("not a pattern: ")  # noqa: PT017  # one of two
     else:
-        found = lw.at(CONFIG, missing_ok=True)[selector].paths()
-        assert len(found) == len(set(found))
+        paths = lw.at(CONFIG, missing_ok=True)[selector].paths()
+        assert len(paths) == len(set(paths))
 
 
 @given(trees())
@@ -199,7 +199,8 @@ SELECTORS = st.sampled_from(
 @given(trees(), SELECTORS, SELECTORS)
 def test_joined_selectors(tree, a, b):
     """`&`, `|` and `~` do with regions what they do with sets."""
-    first, second = region(tree, a), region(tree, b)
+    first = region(tree, a)
+    second = region(tree, b)
     both = [x and y for x, y in zip(first, second, strict=True)]
     either = [x or y for x, y in zip(first, second, strict=True)]
     assert region(tree, a & b) == both
@@ -264,8 +265,11 @@ def test_nothing_is_an_error_that_helps():
 def test_a_place_that_two_selectors_lead_to_in_two_ways_is_there_once():
     """As it is in one pattern; so an edit of it is one edit."""
     tree = {"a": {"a": {"a": 1}}}
-    found = lw.at(tree)["**.a"]["**.a"]
-    assert [str(path) for path in found.paths()] == ["['a']['a']", "['a']['a']['a']"]
+    selection = lw.at(tree)["**.a"]["**.a"]
+    assert [str(path) for path in selection.paths()] == [
+        "['a']['a']",
+        "['a']['a']['a']",
+    ]
     assert lw.at([[[1]]])["**.*"]["**"].set(2) == [[[2]]]
 
 
@@ -288,8 +292,8 @@ def is_like(glob, text):
 def test_wildcards_mean_what_trying_everything_finds(glob, text):
     """`*` is any text and `?` any letter, a line break as well; nothing else counts."""
     assume("**" not in glob)
-    found = lw.at({text: 1}, missing_ok=True)[glob].count()
-    assert bool(found) is is_like(glob, text)
+    count = lw.at({text: 1}, missing_ok=True)[glob].count()
+    assert bool(count) is is_like(glob, text)
 
 
 def test_wildcards_are_matched_without_trying_everything():
@@ -337,7 +341,7 @@ SMALL = lw.testing.trees(
 
 def every_place(tree):
     """Return each node and leaf with its keys, and each key's place among how many."""
-    found = [((), tree)]
+    places = [((), tree)]
     level = lw.tree.flatten_one_level(tree) if not isinstance(tree, int) else None
     if level is not None:
         count = len(level.children)
@@ -345,22 +349,23 @@ def every_place(tree):
             zip(level.keys, level.children, strict=True)
         ):
             here = (key, place, count)
-            found += [((here, *keys), node) for keys, node in every_place(child)]
-    return found
+            places += [((here, *keys), node) for keys, node in every_place(child)]
+    return places
 
 
 def matches(steps, keys):
     """Say by trying whether steps lead along keys."""
     if not steps:
         return not keys
-    first, *rest = steps
+    first, *later_steps = steps
     if first is DEEP:
-        return matches(rest, keys) or bool(keys and matches(steps, keys[1:]))
+        return matches(later_steps, keys) or bool(keys and matches(steps, keys[1:]))
     if not keys:
         return False
     key, place, count = keys[0]
-    kind, value = key_kind(key), key.entry
-    return first.test(kind, value, place, count) and matches(rest, keys[1:])
+    kind = key_kind(key)
+    value = key.entry
+    return first.test(kind, value, place, count) and matches(later_steps, keys[1:])
 
 
 @given(SMALL, st.lists(st.sampled_from(STEPS), min_size=1, max_size=4))

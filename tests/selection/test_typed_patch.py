@@ -74,9 +74,9 @@ def op(word, path, *value, **more):
 def test_operations_go_through_objects(operations, after):
     """Values are of the declared types in the end, and both directions agree."""
     before = Config()
-    made = patched(before, *operations)
-    assert made == after
-    assert type(made.opt.lr) is float
+    result = patched(before, *operations)
+    assert result == after
+    assert type(result.opt.lr) is float
     assert before == Config()
     assert patched({"a": [before]}, *(moved(one) for one in operations)) == {
         "a": [after]
@@ -172,11 +172,11 @@ def test_attrs_and_pydantic():
         op("replace", "/span/low", "20"),
         op("replace", "/span/high", 30),
     ]
-    made = TreeDiff.from_json_patch(operations, tree, **where).apply(tree)
-    assert made == {"layer": Layer(2, "b"), "span": Span(low=20, high=30)}
-    written = app.tree_diff(tree, made).to_json_patch()
+    result = TreeDiff.from_json_patch(operations, tree, **where).apply(tree)
+    assert result == {"layer": Layer(2, "b"), "span": Span(low=20, high=30)}
+    written = app.tree_diff(tree, result).to_json_patch()
     again = TreeDiff.from_json_patch(written, tree, **where).apply(tree)
-    assert again == made
+    assert again == result
     with pytest.raises(pydantic.ValidationError, match="low must be below high"):
         TreeDiff.from_json_patch([op("replace", "/span/low", 20)], tree, **where)
     with pytest.raises(EditError, match=r"no value at .* has name, width"):

@@ -184,9 +184,9 @@ def test_pictures_are_xml_of_known_parts(tree, collapse):
     text = to_svg(tree, collapse=collapse)
     root = read_svg(text)
     boxes = boxes_of(scene(tree, context_of(None), collapse=collapse))
-    told = box_texts(root)
-    assert len(told) == len(boxes)
-    for box, (_, title) in zip(boxes, told, strict=True):
+    texts = box_texts(root)
+    assert len(texts) == len(boxes)
+    for box, (_, title) in zip(boxes, texts, strict=True):
         where = path_text(box).replace("\xa0", " ")
         assert title.replace("\xa0", " ").startswith(where)
     assert re.sub("[\n\xa0]", "", text).isprintable()
@@ -196,9 +196,9 @@ def test_pictures_are_xml_of_known_parts(tree, collapse):
 def test_boxes_stand_beside_each_other(tree):
     """None over another one, all in the picture, each right of the one it is in."""
     root = read_svg(to_svg(tree))
-    found = [*places(root)]
-    for number, (left, top, right, bottom) in enumerate(found):
-        for x, y, end, floor in found[:number]:
+    positions = list(places(root))
+    for number, (left, top, right, bottom) in enumerate(positions):
+        for x, y, end, floor in positions[:number]:
             assert end <= left or right <= x or floor <= top or bottom <= y
         assert left >= 0 <= top
         assert right <= float(root.get("width"))
@@ -206,15 +206,15 @@ def test_boxes_stand_beside_each_other(tree):
     boxes = boxes_of(scene(tree, context_of(None)))
     for box in boxes:
         for inner in box.children:
-            assert found[boxes.index(box)][2] < found[boxes.index(inner)][0]
+            assert positions[boxes.index(box)][2] < positions[boxes.index(inner)][0]
 
 
 @given(tree=random_trees.every_tree())
 @example(tree=random_trees.Box(0))
 def test_all_leaves_are_drawn(tree):
     """With their paths, if they are few; one may be in the box of its node."""
-    told = box_texts(read_svg(to_svg(tree, collapse=0)))
-    places = {title.split("\n")[0].replace("\xa0", " ") for _, title in told}
+    texts = box_texts(read_svg(to_svg(tree, collapse=0)))
+    places = {title.split("\n")[0].replace("\xa0", " ") for _, title in texts}
     for path in lw.tree_paths(tree):
         wheres = [path.where(), lw.KeyPath(path[:-1]).where()]
         assert {
@@ -227,7 +227,10 @@ def test_all_leaves_are_drawn(tree):
 
 def test_equal_siblings_are_one_box():
     """If at least three of them stand side by side; keys say which they are."""
-    block = lambda: {"w": 1.5, "sizes": [2, 3]}  # noqa: E731
+
+    def block():
+        return {"w": 1.5, "sizes": [2, 3]}
+
     tree = {"blocks": [block() for _ in range(12)], "last": block()}
     text = to_mermaid(tree)
     assert '["dict x 12"]' in text
@@ -286,7 +289,8 @@ def test_differences_have_their_colours():
 @pytest.mark.parametrize("write", [draw, to_mermaid, to_svg])
 def test_large_and_deep_trees(write):
     """What is written stays small, whatever there is."""
-    deep, laughs = 1, 1
+    deep = 1
+    laughs = 1
     for _ in range(20_000):
         deep = [deep]
     for _ in range(90):

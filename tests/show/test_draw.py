@@ -12,9 +12,9 @@ from leafwise.show import draw
 from leafwise.show.text import columns
 
 
-def text(shown):
+def text(tree):
     """Return a drawing that is indented in the source."""
-    return textwrap.dedent(shown).strip("\n")
+    return textwrap.dedent(tree).strip("\n")
 
 
 @lw.dataclass(frozen=True)
@@ -56,7 +56,7 @@ def test_equal_neighbours_have_one_line():
         "hosts": ["a", "b", "c"],
         "ones": [1] * 200,
         "other": [{"size": n} for n in range(3)],
-        "steps": [*range(200)],
+        "steps": list(range(200)),
     }
     assert draw(tree) == text("""
         dict

@@ -83,9 +83,9 @@ def notebook(tmp_path_factory):
         }
         for number, source in enumerate([SETUP, *CELLS])
     ]
-    told = {"kernelspec": kernel}
-    whole = {"cells": cells, "metadata": told, "nbformat": 4, "nbformat_minor": 5}
-    (folder / "objects.ipynb").write_text(json.dumps(whole), encoding="utf-8")
+    metadata = {"kernelspec": kernel}
+    content = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "objects.ipynb").write_text(json.dumps(content), encoding="utf-8")
     convert(folder, "--to", "notebook", "--execute", "--inplace")
     for theme in ("light", "dark"):
         convert(folder, "--to", "html", "--output", theme, f"--theme={theme}")
@@ -108,10 +108,10 @@ def convert(folder, *options):
 
 
 def test_each_object_has_html_in_the_notebook(notebook):
-    whole = json.loads((notebook / "objects.ipynb").read_text(encoding="utf-8"))
-    for cell in whole["cells"][1:]:
+    content = json.loads((notebook / "objects.ipynb").read_text(encoding="utf-8"))
+    for cell in content["cells"][1:]:
         (output,) = cell["outputs"]
-        assert {*output["data"]} == {"text/html", "text/plain"}
+        assert set(output["data"]) == {"text/html", "text/plain"}
 
 
 @pytest.fixture(scope="module")
@@ -197,8 +197,8 @@ def test_each_object_can_be_read_in_the_notebook(browser, notebook, theme, width
         assert pictures.count() == len(CELLS)
         for number, texts in enumerate(CELLS.values()):
             picture = pictures.nth(number)
-            said = picture.inner_text()
-            assert [text for text in texts if text not in said] == []
+            visible_text = picture.inner_text()
+            assert [text for text in texts if text not in visible_text] == []
             assert picture.evaluate(FADED) == []
             assert picture.evaluate(STRIPED) == []
             assert picture.evaluate(FITS)

@@ -19,9 +19,9 @@ from leafwise.core.context import context_of
 from leafwise.show.outline import outline
 
 
-def text(shown):
+def text(tree):
     """Return a text that is indented in the source."""
-    return textwrap.dedent(shown).strip("\n ")
+    return textwrap.dedent(tree).strip("\n ")
 
 
 class Point(NamedTuple):
@@ -93,9 +93,9 @@ def test_treedefs_of_stand_ins_are_one_line():
     jax = pytest.importorskip("leafwise.compat.jax_tree_util")
     optree = pytest.importorskip("leafwise.compat.optree")
     tree = {f"layer{i}": [1, 2, 3] for i in range(9)}
-    for shown in (jax.tree_structure(tree), optree.tree_structure(tree)):
-        assert "\n" not in repr(shown)
-        assert len(repr(shown)) > 150
+    for treedef in (jax.tree_structure(tree), optree.tree_structure(tree)):
+        assert "\n" not in repr(treedef)
+        assert len(repr(treedef)) > 150
 
 
 # ----------------------------------------------------------------------- what is shared
@@ -103,7 +103,8 @@ def test_treedefs_of_stand_ins_are_one_line():
 
 def test_what_occurs_again():
     """Objects with something inside are numbered as they come; constants are not."""
-    inner, constant = [1, 2], (1, (2, 3))
+    inner = [1, 2]
+    constant = (1, (2, 3))
     tree = {"a": [inner], "b": inner, "c": [constant, constant], "d": [[], []]}
     tree["e"] = tree["a"]
     assert lw.pformat(tree) == text("""
@@ -133,16 +134,18 @@ def test_cycles_end():
 
 def test_max_leaves():
     """A level is shown as a whole if it can be; no list hides what is beside it."""
-    assert lw.pformat([*range(1234)], max_leaves=5) == "[0, 1, 2, 3, 4, ... 1,229 more]"
-    tree = {"long": [*range(100)], "deep": [[[3], 4], 5]}
+    assert (
+        lw.pformat(list(range(1234)), max_leaves=5) == "[0, 1, 2, 3, 4, ... 1,229 more]"
+    )
+    tree = {"long": list(range(100)), "deep": [[[3], 4], 5]}
     assert lw.pformat(tree, max_leaves=8) == (
         "{'deep': [[... 2], 5], 'long': [0, 1, 2, 3, 4, 5, ... 94 more]}"
     )
     for most in (-1, 0, 1, 2):
         assert lw.pformat([1, 2, 3], max_leaves=most) == "[1, 2, ... 1 more]"
     assert lw.pformat([[1, [2]], 3, [4]], max_leaves=2) == ("[[... 2], 3, ... 1 more]")
-    whole = lw.pformat([*range(3_000)], max_leaves=3_000)
-    assert ast.literal_eval(whole) == [*range(3_000)]
+    text = lw.pformat(list(range(3_000)), max_leaves=3_000)
+    assert ast.literal_eval(text) == list(range(3_000))
 
 
 def test_options_that_mean_nothing():
@@ -161,9 +164,9 @@ def test_options_that_mean_nothing():
 def test_arrays_of_numpy():
     """By dtype and shape; with values if they are four at most, in a row."""
     np = pytest.importorskip("numpy")
-    whole = np.ones((2, 3), np.float32)
+    ones = np.ones((2, 3), np.float32)
     tree = {
-        "again": whole,
+        "again": ones,
         "few": np.array([1, 2]),
         "masked": np.ma.ones(9),
         "none": np.zeros(0, bool),
@@ -171,7 +174,7 @@ def test_arrays_of_numpy():
         "objects": np.array(["a", None], object),
         "one": np.float64(1 / 3),
         "text": np.array("\x1b"),
-        "whole": whole,
+        "whole": ones,
         "wild": np.array([np.nan, 1e-30, 123456789.0]),
     }
     assert lw.pformat(tree) == text(r"""
@@ -188,7 +191,7 @@ def test_arrays_of_numpy():
       'wild': f64[3]([nan, 1e-30, 1.23457e+08])
     }
     """)
-    assert lw.pformat({"x": whole, "y": [1]}, arrays="values") == text("""
+    assert lw.pformat({"x": ones, "y": [1]}, arrays="values") == text("""
     {
       'x': array([[1., 1., 1.],
                   [1., 1., 1.]], dtype=float32),
@@ -356,10 +359,10 @@ def test_work_grows_as_the_tree_does(make):
     for size in (50, 500, 5_000):
         tree = make(size)
         Counted.flattened = CountedLeaf.printed = 0
-        told = lw.pformat(tree, max_leaves=100)
+        text = lw.pformat(tree, max_leaves=100)
         assert Counted.flattened <= 2 * (size + 1)
         assert CountedLeaf.printed <= 101
-        assert len(told) < 20_000
+        assert len(text) < 20_000
         while make is not wide and tree.children:  # or freeing it needs a deep stack
             tree.children, tree = (), tree.children[0]
 
@@ -381,11 +384,11 @@ values = st.one_of(scalars, st.builds(Raising), st.builds(Lines))
 @given(plain, st.integers(100, 150))
 def test_plain_trees_are_read_back(tree, width):
     """If nothing is left out, the text is Python's; and it is as wide as it may be."""
-    told = lw.pformat(tree, width=width)
-    assert ast.literal_eval(told) == tree
-    assert max(map(len, told.splitlines())) <= width
+    text = lw.pformat(tree, width=width)
+    assert ast.literal_eval(text) == tree
+    assert max(map(len, text.splitlines())) <= width
     if len(repr(tree)) <= width - 2:
-        assert "\n" not in told
+        assert "\n" not in text
 
 
 @given(
@@ -397,34 +400,34 @@ def test_plain_trees_are_read_back(tree, width):
 )
 def test_any_tree_has_a_text(tree, width, depth, most, arrays):
     """One that can be printed, whatever is in it, with as many values as were asked."""
-    told = lw.pformat(tree, width=width, depth=depth, max_leaves=most, arrays=arrays)
-    assert told.replace("\n", "").isprintable()
-    whole = lw.pformat(lw.tree_structure(tree), width=width, max_leaves=10**6)
-    assert "..." not in whole
+    text = lw.pformat(tree, width=width, depth=depth, max_leaves=most, arrays=arrays)
+    assert text.replace("\n", "").isprintable()
+    treedef_text = lw.pformat(lw.tree_structure(tree), width=width, max_leaves=10**6)
+    assert "..." not in treedef_text
 
 
 @given(st.recursive(values, st.lists, max_leaves=20))
 def test_any_value_has_a_text(tree):
     """Also the odd ones; the layout changes nothing but white space."""
-    told = lw.pformat(tree, width=20)
-    assert told.replace("\n", "").isprintable()
+    text = lw.pformat(tree, width=20)
+    assert text.replace("\n", "").isprintable()
     one_line = lw.pformat(tree, width=10**6)
     assert "\n" not in one_line
-    assert re.sub(r"\s", "", told) == re.sub(r"\s", "", one_line)
+    assert re.sub(r"\s", "", text) == re.sub(r"\s", "", one_line)
 
 
 @given(plain, st.integers(0, 10))
 def test_what_is_shown_and_what_is_left_out_make_up_the_tree(tree, most):
     """The leaves of an outline and those it leaves out are those of the tree."""
     root = outline(tree, context_of(), most=most)
-    shown = left_out = 0
+    shown_leaves = left_out = 0
     stack = [(root, lw.KeyPath())]
     while stack:
         item, path = stack.pop()
         stack += [(inner, lw.KeyPath([*path, inner.key])) for inner in item.items]
-        shown += item.role == "leaf"
+        shown_leaves += item.role == "leaf"
         left_out += item.leaves
         if item.role in ("leaf", "node"):
             assert path(tree) is item.value
-    assert shown + left_out == len(lw.tree_leaves(tree))
-    assert shown <= max(most, 2)
+    assert shown_leaves + left_out == len(lw.tree_leaves(tree))
+    assert shown_leaves <= max(most, 2)

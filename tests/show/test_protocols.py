@@ -33,7 +33,7 @@ OBJECTS = {
 
 
 @pytest.fixture(params=OBJECTS)
-def shown(request):
+def example(request):
     """Return an object of ours, and a part of its text."""
     return OBJECTS[request.param]
 
@@ -48,8 +48,8 @@ def format_object():
     return lambda value: formatters.DisplayFormatter().format(value)[0]
 
 
-def test_ipython_has_text_and_html(format_object, shown):
-    value, _ = shown
+def test_ipython_has_text_and_html(format_object, example):
+    value, _ = example
     formatted = format_object(value)
     assert formatted["text/html"] == value._repr_html_()
     assert formatted["text/plain"] == repr(value)
@@ -106,8 +106,8 @@ def rich_text():
     return rich_text
 
 
-def test_rich_prints_text_as_wide_as_it_may_be(rich_text, shown):
-    value, part = shown
+def test_rich_prints_text_as_wide_as_it_may_be(rich_text, example):
+    value, part = example
     assert part in rich_text(value)
     tree = nn.Param({f"key{i}": i for i in range(9)})
     for width in (30, 60, 300):
@@ -146,11 +146,11 @@ def test_hostile_texts_stay_texts(rich_text, value):
 )
 def test_what_is_drawn_is_shown_by_notebooks(make, kind):
     """The last expression of a cell; a copy of the string is a picture, too."""
-    made = make({"a": [1, 2]})
-    text = str(made)
-    assert isinstance(made, str)
+    picture = make({"a": [1, 2]})
+    text = str(picture)
+    assert isinstance(picture, str)
     assert type(text) is str
-    for one in (made, copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+    for one in (picture, copy.deepcopy(picture), pickle.loads(pickle.dumps(picture))):
         bundle = one._repr_mimebundle_()
         assert bundle["text/plain"] == bundle[kind] == text == one
         assert one._repr_svg_() == (text if make is lw.show.to_svg else None)

@@ -19,9 +19,9 @@ from leafwise import nn
 from leafwise.show.text import columns
 
 
-def text(shown):
+def text(tree):
     """Return a table that is indented in the source."""
-    return textwrap.dedent(shown).strip("\n")
+    return textwrap.dedent(tree).strip("\n")
 
 
 class Dense(nn.Module):
@@ -71,7 +71,7 @@ def test_a_model():
 
 def test_levels_and_numbers_of_rows():
     """What is near the root comes first, and what is left out is counted."""
-    tree = {"a": [[1, 2], 3], "b": [*range(100)]}
+    tree = {"a": [[1, 2], 3], "b": list(range(100))}
     assert only(tree, depth=1) == [("", 103, 0), ("a", 3, 0), ("b", 100, 0)]
     assert str(lw.tree_summary(tree, max_rows=10)) == text("""
         path               type  count   share
@@ -104,8 +104,8 @@ def test_levels_and_numbers_of_rows():
 def test_groups(by, expected):
     """By type or dtype; the first that is met comes first."""
     rows = lw.tree_summary(Model(), by=by).rows
-    found = [(getattr(row, by), row.leaves, row.count, row.bytes) for row in rows]
-    assert found == expected
+    groups = [(getattr(row, by), row.leaves, row.count, row.bytes) for row in rows]
+    assert groups == expected
     assert {row.role for row in rows} == {"group"}
     assert sum(row.share for row in rows) == pytest.approx(1)
     rows = lw.tree_summary(Model(), by=by, max_rows=1).rows
@@ -130,16 +130,16 @@ def test_groups_as_text():
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"by": "kind"}, "by must be one of 'type', 'dtype' or None"),
         ({"depth": -1}, "depth must not be negative, got -1"),
         ({"max_rows": -1}, "max_rows must not be negative, got -1"),
     ],
 )
-def test_bad_options(options, told):
+def test_bad_options(options, message):
     """Are named."""
-    with pytest.raises(ValueError, match=re.escape(told)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         lw.tree_summary([1], **options)
 
 
@@ -163,8 +163,8 @@ def test_tied_weights_count_once():
     """Where they stand first, though that is not shown."""
     w = np.zeros((3, 3))
     summary = lw.tree_summary({"a": {"b": [w]}, "c": w, "d": [w, 1]}, depth=2)
-    found = [(row.path, row.role, row.same_as, row.count) for row in summary.rows]
-    assert found == [
+    rows = [(row.path, row.role, row.same_as, row.count) for row in summary.rows]
+    assert rows == [
         ("", "node", "", 10),
         ("a", "node", "", 9),
         ("a.b", "node", "", 9),
@@ -393,11 +393,11 @@ def read(page):
 def test_nothing_in_a_tree_makes_it_fail(tree, by, width):
     """Nor writes what a terminal acts upon, nor becomes an element of a page."""
     summary = lw.tree_summary(tree, by=by)
-    shown = summary.to_text(width)
+    text = summary.to_text(width)
     assert not re.search(
-        r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066]", shown
+        r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066]", text
     )
-    assert shown.encode()
+    assert text.encode()
     assert max(map(columns, summary.to_text(120).splitlines())) <= 120
     texts = read(summary.to_html())
     assert len(summary.to_html()) < 200_000

@@ -24,14 +24,14 @@ def close(a, b, **options):
 
 def arrays(value):
     """Return arrays of the libraries that are installed."""
-    made = [np.asarray(value)]
+    values = [np.asarray(value)]
     for name, of in (("jax.numpy", "asarray"), ("torch", "as_tensor")):
         try:
             module = pytest.importorskip(name)
         except pytest.skip.Exception:
             continue
-        made.append(getattr(module, of)(made[0]))
-    return made
+        values.append(getattr(module, of)(values[0]))
+    return values
 
 
 CLOSE = {
@@ -123,7 +123,8 @@ def test_arrays_of_all_libraries_are_close_to_each_other():
 )
 def test_numbers_are_compared_as_arrays_are(a, b, rtol, atol):
     """A float, a scalar and an array give one answer, which is that of the formula."""
-    apart, size = abs(a - b), max(abs(a), abs(b))
+    apart = abs(a - b)
+    size = max(abs(a), abs(b))
     expected = a == b or (math.isfinite(apart) and apart <= atol + rtol * size)
     how = {"rtol": rtol, "atol": atol}
     assert close(a, b, **how) is expected
@@ -173,7 +174,8 @@ the trees differ in 6 places (actual -> expected, rtol=0.001, atol=0):
 
 def test_structures_are_compared_without_leaves():
     """Trees or treedefs; the error names each place."""
-    a, b = {"a": [1, 2], "b": (3,)}, {"a": ["x", None], "b": [3]}
+    a = {"a": [1, 2], "b": (3,)}
+    b = {"a": ["x", None], "b": [3]}
     assert_same_structure(a, {"a": [0, 0], "b": (0,)})
     assert_same_structure(a, lw.tree_structure(a))
     assert_same_structure(lw.tree_structure(a), a)

@@ -111,7 +111,7 @@ def test_it_never_fails():
     knot = [[1]]
     knot.append(knot)
     assert explain([[Raising()]], [[Raising()]]) is None
-    assert explain(knot, [*knot]) is None
+    assert explain(knot, list(knot)) is None
 
 
 def test_nan_is_a_difference_as_it_is_for_python():

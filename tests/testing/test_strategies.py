@@ -33,9 +33,9 @@ def some(strategy, condition=lambda _: True):
 
 def nodes(tree):
     """Return all nodes of a tree."""
-    found = []
-    lw.tree_leaves(tree, is_leaf=lambda node: found.append(node) or False)
-    return found
+    inner_nodes = []
+    lw.tree_leaves(tree, is_leaf=lambda node: inner_nodes.append(node) or False)
+    return inner_nodes
 
 
 # ------------------------------------------------------------------------------- trees
@@ -48,9 +48,9 @@ SORTS = [type(None), *CONTAINERS]
 @pytest.mark.parametrize("sort", SORTS, ids=lambda cls: cls.__name__)
 def test_all_sorts_of_nodes_are_drawn(sort):
     """And a tree that has one shrinks to nothing but that."""
-    found = smallest(trees(), lambda tree: sort in map(type, nodes(tree)))
-    assert type(found) is sort
-    assert not found
+    smallest_tree = smallest(trees(), lambda tree: sort in map(type, nodes(tree)))
+    assert type(smallest_tree) is sort
+    assert not smallest_tree
 
 
 @pytest.mark.slow
@@ -103,8 +103,8 @@ def test_registered_classes_are_drawn_by_their_fields():
     """Static fields by their types, and no checks are run."""
     strategy = trees(nodes=[Checked, Slotted, Layer, ByDefault, Unknown])
     for cls in (Checked, Slotted, Layer, ByDefault, Unknown):
-        found = some(strategy, lambda t, cls=cls: type(t) is cls)
-        assert type(lw.tree_map(str, found)) is cls
+        node = some(strategy, lambda t, cls=cls: type(t) is cls)
+        assert type(lw.tree_map(str, node)) is cls
     other = some(strategy, lambda t: getattr(t, "color", 0) is Color.BLUE)
     assert isinstance(other.rate, float)
 
@@ -141,12 +141,14 @@ def test_trees_of_one_structure(data, tree):
     """Other leaves of the same sorts, or whatever is given."""
     other = data.draw(trees_like(tree))
     lw.testing.assert_same_structure(other, tree)
-    assert [*map(type, lw.tree_leaves(other))] == [*map(type, lw.tree_leaves(tree))]
+    assert list(map(type, lw.tree_leaves(other))) == list(
+        map(type, lw.tree_leaves(tree))
+    )
     texts = data.draw(trees_like(tree, st.text()))
     lw.testing.assert_same_structure(texts, tree)
     assert all(isinstance(leaf, str) for leaf in lw.tree_leaves(texts))
-    kept = data.draw(trees_like(tree, st.just))
-    lw.testing.assert_trees_equal(kept, tree)
+    leaves = data.draw(trees_like(tree, st.just))
+    lw.testing.assert_trees_equal(leaves, tree)
 
 
 @pytest.mark.slow

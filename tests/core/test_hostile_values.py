@@ -108,7 +108,8 @@ def Box(name="Box", **more):  # it stands for a class
         namespace="hostile",
     )
     node = cls()
-    node.x, node.aux = more.get("x"), more.get("aux")
+    node.x = more.get("x")
+    node.aux = more.get("aux")
     return node
 
 
@@ -209,10 +210,12 @@ def aux_data(x):
     def box(aux):
         return Box(aux=aux, x=[1])
 
-    first, second = box(x), box(x)
+    first = box(x)
+    second = box(x)
     second.aux = object()
     again = type(first)()
-    again.x, again.aux = [1], [x]
+    again.x = [1]
+    again.aux = [x]
     yield lambda: NS.tree_map(max, [first], [again])
     yield lambda: NS.tree_map(max, [first], [second])
     yield lambda: NS.tree_structure(first).flatten_up_to(again)
@@ -280,8 +283,8 @@ def test_no_message_fails_on_the_way(value, group):
             run()
         except KNOWN as error:
             failed += 1
-            for said in (error, *getattr(error, "differences", ())):
-                assert type(str(said)) is str
+            for text in (error, *getattr(error, "differences", ())):
+                assert type(str(text)) is str
             chain = [error, error.__context__, error.__cause__]
             assert not [e for e in chain if isinstance(e, ReprError)]
             if not isinstance(error, lw.errors.TreeDefError):  # JSON has no other ints

@@ -56,8 +56,8 @@ def test_shapes_around_the_thresholds(tree, eager):
         leaves, treedef = lw.tree_flatten(tree)
         paths = treedef.paths()
     for _ in range(3):
-        found, again = lw.tree_flatten(tree)
-        assert found == leaves
+        flat_leaves, again = lw.tree_flatten(tree)
+        assert flat_leaves == leaves
         assert again == treedef
         assert again.paths() == paths
         assert exact_form(again.unflatten(leaves)) == exact_form(tree)
@@ -86,15 +86,15 @@ def _others(keys):
 def test_keys_of_dicts_of_any_width(size, key, make, times, eager):
     """Other keys, another order, and equal keys of another type are seen."""
     keys = [key(n) for n in range(size)]
-    known = [make(dict.fromkeys(keys, 0))] * times
+    trees = [make(dict.fromkeys(keys, 0))] * times
     for _ in range(3):
-        treedef = lw.tree_structure(known)
+        treedef = lw.tree_structure(trees)
     for what, others in _others(keys):
         tree = [make(dict.fromkeys(others, 0))] * times
-        found = lw.tree_structure(tree)
-        assert (found is treedef) is (what == "equal")
-        assert exact_form_of_treedef(found) == exact_form_of_treedef(_walked(tree))
-        assert exact_form(found.unflatten(lw.tree_leaves(tree))) == exact_form(tree)
+        structure = lw.tree_structure(tree)
+        assert (structure is treedef) is (what == "equal")
+        assert exact_form_of_treedef(structure) == exact_form_of_treedef(_walked(tree))
+        assert exact_form(structure.unflatten(lw.tree_leaves(tree))) == exact_form(tree)
 
 
 def _walked(tree):
@@ -116,10 +116,10 @@ def test_deep_trees(wrap, depth, eager):
     with lw.engine.disabled():
         leaves, treedef = lw.tree_flatten(tree)
     for _ in range(3):
-        found, again = lw.tree_flatten(tree)
-        assert found == leaves
+        flat_leaves, again = lw.tree_flatten(tree)
+        assert flat_leaves == leaves
         assert again == treedef
-        rebuilt = again.unflatten(found)
+        rebuilt = again.unflatten(flat_leaves)
         assert lw.tree_leaves(rebuilt) == leaves
         assert again.flatten_up_to(rebuilt) == leaves
     assert (lw.engine.source(treedef) == "") == (depth > 250)
@@ -214,7 +214,8 @@ def test_generated_functions_show_their_source(eager):
     for _ in range(3):
         leaves, treedef = lw.tree_flatten([1, {"here": 2}])
         treedef.unflatten(leaves)
-    flatten, build = current.view.hot[list], treedef._runner.unflatten
+    flatten = current.view.hot[list]
+    build = treedef._runner.unflatten
     assert inspect.getsource(flatten).startswith("def flatten(tree):")
     assert inspect.getsource(build).startswith("def unflatten(treedef, leaves):")
     assert build.__code__.co_filename in linecache.cache

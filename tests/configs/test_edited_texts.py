@@ -1,4 +1,4 @@
-"""What an edited file keeps: each case was once lost, misplaced or refused."""
+"""Edited YAML and TOML keep what surrounds the edit: comments, anchors, layout."""
 
 import re
 import time

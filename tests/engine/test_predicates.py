@@ -99,13 +99,13 @@ steps = st.tuples(
 def played(mode, family, call, steps, how):
     """Return what each call gave, and what it asked, in one mode of the engine."""
     with lw.engine.disabled():
-        made = [lw.tree_map(lambda x: x, family[number]) for number, *_ in steps]
+        trees = [lw.tree_map(lambda x: x, family[number]) for number, *_ in steps]
     with getattr(lw.engine, mode)():
-        return [*_played(made, call, steps, how)]
+        return list(_played(trees, call, steps, how))
 
 
-def _played(made, call, steps, how):
-    for tree, (_, stops, event, at) in zip(made, steps, strict=True):
+def _played(trees, call, steps, how):
+    for tree, (_, stops, event, at) in zip(trees, steps, strict=True):
         calls = []
         ask = asking(stops, tree, calls, event, at if event != "nothing" else 0)
         result = outcome(call, tree, ask, **how)
@@ -250,9 +250,9 @@ def test_neither_predicates_nor_trees_are_kept(eager):
         things = [Thing(), Thing()]
         tree = {"a": [things[0], (1, 2)], "b": Layer(Thing(), 1, things[1])}
 
-        def ask(node, held=Thing()):  # noqa: B008
+        def ask(node, nodes=Thing()):  # noqa: B008
             if event == "fail" and node == 2:
-                raise ValueError(node, held)
+                raise ValueError(node, nodes)
             return event == "yes" and type(node) is tuple
 
         watched.extend(map(weakref.ref, (*things, ask, ask.__defaults__[0], tree["b"])))

@@ -33,7 +33,7 @@ def test_jax(jax_tree):
 
 def test_optree(optree):
     """optree, optree.pytree and optree.treespec."""
-    names = {*optree.__all__}
+    names = set(optree.__all__)
     names |= {f"pytree.{name}" for name in optree.pytree.__all__}
     names |= {f"treespec.{name}" for name in optree.treespec.__all__}
     assert names - answered("optree") == set()
@@ -62,7 +62,7 @@ def test_nnx(nnx):
     """Each name has a row, or stands in the text; and no row is of another version."""
     text = (FOLDER.parent / "start" / "migrating.md").read_text(encoding="utf-8")
     without = text[text.index("Without a counterpart") :].partition("\n\n")[0]
-    named = {*re.findall(r"`(\w+)`", without)}
+    named = set(re.findall(r"`(\w+)`", without))
     names = of_nnx(nnx)
     assert names - answered("nnx") - named == set()
     assert named - names <= {"share"}
@@ -76,4 +76,4 @@ def test_the_tables_name_nothing_twice():
     for path in FOLDER.glob("*.csv"):
         with path.open(encoding="utf-8", newline="") as file:
             names = [row["name"] for row in csv.DictReader(file)]
-        assert len({*names}) == len(names), path
+        assert len(set(names)) == len(names), path

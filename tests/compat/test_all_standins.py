@@ -41,12 +41,12 @@ def test_classes_are_let_go(make):
             function(lambda *values: values, [node, {"a": node}])
     if make is registered_class:
         optree.unregister_pytree_node(cls, namespace="let-go")
-    gone = weakref.ref(cls)
+    reference = weakref.ref(cls)
     del cls, node
     forget()
     for _ in range(3):
         gc.collect()
-    assert gone() is None
+    assert reference() is None
 
 
 def test_a_namespace_of_leafwise_makes_none_a_leaf_in_optree():

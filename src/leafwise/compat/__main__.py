@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         runpy.run_module(program[1], run_name="__main__", alter_sys=True)
         return
     sys.argv = program
+    # What `python SCRIPT` does, since modules beside the script are imported.
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.abspath(program[0]))
     runpy.run_path(program[0], run_name="__main__")

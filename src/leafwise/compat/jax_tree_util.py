@@ -210,6 +210,7 @@ class PyTreeDef:
         return self.treedef.walk(leaves, fold, f_leaf)
 
     def __eq__(self, other: object) -> bool:
+        # a treedef of leafwise is equal, too; it may be aux data of the same node
         return self.treedef == getattr(other, "treedef", other)
 
     def __hash__(self) -> int:
@@ -289,6 +290,7 @@ def _warn_of_iterables(leaves: list[Any], context: Context) -> None:
     for leaf in leaves:
         if type(leaf) in _ITERABLES and not context.stops_at(leaf):
             message = f"a {type(leaf).__name__} is a leaf; `is_leaf` can say that"
+            # 4: the line that called the function of this module, as jax has it
             warnings.warn(message, DeprecationWarning, stacklevel=4)
 
 
@@ -457,6 +459,7 @@ def tree_transpose(
         inner_treedef = tree_structure(subtrees[0])
     outer_size = outer_treedef.num_leaves
     inner_size = inner_treedef.num_leaves
+    # As in jax, only the numbers have to fit: structures inside may differ.
     if len(leaves) != outer_size * inner_size:
         raise TypeError(f"expected {outer_size * inner_size} leaves, got {len(leaves)}")
     columns: list[list[Any]] = []
@@ -502,6 +505,7 @@ def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     children, aux = rule.flatten(tree)
     data = node_data(rule, aux)
+    # jax has the keys in a tuple, and the children in a list; None has a tuple, ().
     if type(tree) in MAPPINGS and type(data) is list:
         data = tuple(data)
     if tree is not None:
@@ -644,6 +648,7 @@ def register_dataclass(
             f"fields with init=True; missing fields: {sorted(expected - used)}, to be "
             f"added to drop_fields; unexpected fields: {sorted(used - expected)}"
         )
+    # the constructor, which jax calls to rebuild a node, sets these anew
     unused = [field.name for field in fields if field.name not in used]
     register_fields(nodetype, data_names, meta_names, unused, init=True, bridge=True)
     return nodetype
@@ -691,4 +696,5 @@ def _adopt_jax() -> None:
     integrations.adopt("jax", namespace=NAMESPACE)
 
 
+# Not at once: jax is slow to import, and the program may not need it.
 once_loaded("jax", _adopt_jax)

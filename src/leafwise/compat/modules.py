@@ -68,6 +68,7 @@ def install(name: str, *, force: bool = False) -> ModuleType:
     if not force and not is_standin(name) and _is_available(name):
         message = f"{name} is installed; with force=True the stand-in takes its place"
         raise ImportError(message, name=name)
+    # All are imported before one is replaced, so that an error changes nothing.
     modules = {}
     for each in names:
         modules[each] = import_module(f"{__package__}.{STANDINS[each]}")
@@ -102,7 +103,7 @@ def uninstall(name: str) -> None:
     if not is_standin(name):
         raise ValueError(f"the stand-in for {name} is not installed")
     with _guard.lock:
-        for each in reversed(names):
+        for each in reversed(names):  # submodules before the modules they are in
             if is_standin(each):
                 _restore(each)
 
@@ -182,7 +183,7 @@ def _make_package(name: str, force: bool) -> None:
         return
     _make_package(name.rpartition(".")[0], force)
     package = ModuleType(name, f"Stand-ins of leafwise.compat for modules of {name}.")
-    package.__path__ = []
+    package.__path__ = []  # or the import system does not take it for a package
     package.__spec__ = ModuleSpec(str(__package__), None, is_package=True)
     _made_packages.add(name)
     _put(name, package)

@@ -41,6 +41,7 @@ def view(none_is_leaf: bool, namespace: str) -> View:
     """
     if not isinstance(namespace, str):
         raise TypeError(f"the namespace must be a string, got {typed_repr(namespace)}")
+    # An undeclared namespace is the global one in optree, and an error here.
     is_declared = namespace in current.state.layers
     name = namespace if is_declared else GLOBAL
     is_ordered = not ordered.isdisjoint((namespace, GLOBAL))
@@ -191,6 +192,7 @@ def options(
         namespace: str = "",
         **keywords: Any,
     ) -> R:
+        # `Signature.bind` would find it as well, but is too slow for each call.
         if is_positional and is_leaf is None and len(args) == position + 1:
             is_leaf = args[position]
             args = args[:position]

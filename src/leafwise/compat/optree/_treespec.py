@@ -164,6 +164,7 @@ class PyTreeSpec:
         def fold(rule: Rule, aux: Any, children: list[Any]) -> Any:
             if f_node is None:
                 return rule.unflatten(aux, children)
+            # without `original_keys`: optree has a plain list of keys here
             data = metadata(rule, aux, lambda keys: list(keys.ordered))
             return f_node(rule.class_of(aux), data, tuple(children))
 
@@ -248,6 +249,7 @@ class PyTreeSpec:
                 continue
             if not new_part.is_one_level() or len(new_part) != len(part):
                 raise ValueError(f"{new_part!r} cannot stand in the place of {part!r}")
+            # Its children were transformed before and are in `steps` already.
             steps.append(new_steps[-1])
         namespace = joined_namespace(specs)
         return spec_of_steps(steps, self.none_is_leaf, namespace)
@@ -311,6 +313,7 @@ class PyTreeSpec:
     # ----------------------------------------------------------------------- as parts
 
     def _root(self) -> Step:
+        # Code is in post-order, and its last entry may stand for several steps.
         *_, root = iter_steps(code_of(self.treedef)[-1:])
         return root
 
@@ -358,6 +361,7 @@ def _load(load: Callable[..., PyTreeDef], state: Any, namespace: str) -> PyTreeS
     try:
         treedef = load(*state)
     except TreeDefError as error:
+        # programs for optree catch a RuntimeError, others a TreeDefError
         raise _PickleError(*error.args) from None
     return spec_of(treedef, namespace)
 

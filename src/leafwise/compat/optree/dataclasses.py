@@ -181,6 +181,7 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
 def _register_dataclass(cls: Any, name: str) -> Any:
     if not hasattr(cls, "__dataclass_fields__"):
         raise TypeError(f"{cls!r} is not a dataclass")
+    # Not `hasattr`: a subclass of a registered class is registered by itself.
     if FIELDS in vars(cls):
         raise TypeError(f"{cls!r} is registered already")
     registry.check_new(cls, name)
@@ -225,7 +226,7 @@ def _children_and_others(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         elif one.init:
             others[one.name] = one
     # An `InitVar` cannot be read from a node, so the node could not be rebuilt.
-    pseudo_fields = {*cls.__dataclass_fields__}
+    pseudo_fields = set(cls.__dataclass_fields__)
     pseudo_fields.difference_update(one.name for one in all_fields)
     if not pseudo_fields.isdisjoint(inspect.signature(cls).parameters):
         raise TypeError(f"{cls!r} has an InitVar, and cannot be rebuilt")

@@ -46,6 +46,7 @@ class partial(functools.partial[Any], CustomTreeNode[T]):  # noqa: N801  # its n
 
     def __new__(cls, func: Callable[..., Any], /, *args: T, **keywords: T) -> Self:
         """Fill in the arguments."""
+        # `functools.partial` would merge the two, and their arguments would be leaves.
         if isinstance(func, functools.partial):
             func = Sealed(func)
         return super().__new__(cls, func, *args, **keywords)

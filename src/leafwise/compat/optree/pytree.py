@@ -156,7 +156,7 @@ def _bound(value: Any, namespace: str) -> Any:
         return value
     if "namespace" not in inspect.signature(value).parameters:
         return value
-    bound: Any = partial(value, namespace=namespace)
+    bound: Any = partial(value, namespace=namespace)  # a default: it may be passed
     bound.__doc__ = value.__doc__
     if value is register_node:
         bound.get = _bound(vars(value)["get"], namespace)

@@ -390,6 +390,7 @@ def register_pytree_node_class(
     if entry_type is None:
         entry_type = getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
     for name in ("tree_flatten", "tree_unflatten"):
+        # Classes that were written for jax have the names without underscores.
         if hasattr(cls, f"__{name}__"):
             continue
         if not hasattr(cls, name):

@@ -136,7 +136,7 @@ seen(nn.to_pure_dict(state))  # Any: values of every variable
 seen(nn.restore_int_paths({"0": 1.0}))  # Any: keys may become numbers
 nn.replace_by_pure_dict(state, nn.to_pure_dict(state))
 seen(nn.State({"a": 1.0})["a"])  # Any: a variable, or a state below
-seen(nn.FlatState({("a",): 1.0}))
+seen(nn.FlatState({("a",): 1.0}))  # not ty
 seen((nn.All(nn.Param), nn.Not(nn.Param), nn.Everything()))
 seen(nn.Any(nn.Param))  # Any: the filter of that name
 seen((nn.Nothing(), nn.OfKind(nn.Kind.STATE), nn.OfType(nn.Param)))
@@ -205,7 +205,7 @@ def doubled(x: jax.Array) -> jax.Array:
 
 seen(nn.jit(loss_of)(model, x))
 seen(nn.grad(loss_of)(model, x))
-seen(nn.grad(doubled)(x.sum()))
+seen(nn.grad(doubled)(x.sum()))  # not ty
 seen(nn.value_and_grad(loss_of)(model, x))
 seen(nn.vmap(doubled)(x))
 seen(nn.remat(doubled)(x))

@@ -332,7 +332,7 @@ def _summary(status: Status) -> str:
 
 def _is_of_leafwise(cls: type) -> bool:
     package, _, _ = __name__.partition(".")
-    return cls.__module__.partition(".")[0] == package
+    return str(cls.__module__).partition(".")[0] == package
 
 
 def _names(classes: Sequence[type]) -> str:

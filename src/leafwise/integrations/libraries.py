@@ -370,8 +370,8 @@ def _announce_classes(family: _Family) -> None:
         hooks.announce(cls)
 
 
-def _subclasses(cls: type) -> Iterator[type]:
-    """Yield all subclasses of a class, each once."""
+def _subclasses(cls: type, library: str = "") -> Iterator[type]:
+    """Yield all subclasses of a class, each once, but for those of a library itself."""
     pending: list[type] = [cls]
     visited = {cls}
     while pending:
@@ -380,7 +380,9 @@ def _subclasses(cls: type) -> Iterator[type]:
             if subclass not in visited:
                 visited.add(subclass)
                 pending.append(subclass)
-                yield subclass
+                package, _, _ = str(subclass.__module__).partition(".")
+                if package != library:
+                    yield subclass
 
 
 def _pydantic_rule(cls: type) -> Rule | None:
@@ -389,7 +391,7 @@ def _pydantic_rule(cls: type) -> Rule | None:
 
 
 def _models() -> Iterator[type]:
-    return _subclasses(sys.modules["pydantic"].BaseModel)
+    return _subclasses(sys.modules["pydantic"].BaseModel, "pydantic")
 
 
 def _watch_models(announce: Callable[[type], None]) -> None:
@@ -405,10 +407,8 @@ def _watch_models(announce: Callable[[type], None]) -> None:
 
 
 def _attrs_classes() -> Iterator[type]:
-    """Yield the classes that attrs has made, but not those of attrs itself."""
-    for cls in _subclasses(object):
-        is_made = any("__attrs_attrs__" in vars(base) for base in cls.__mro__)
-        if is_made and cls.__module__.partition(".")[0] != "attr":
+    for cls in _subclasses(object, "attr"):
+        if any("__attrs_attrs__" in vars(base) for base in cls.__mro__):
             yield cls
 
 
@@ -433,7 +433,7 @@ def _struct_rule(cls: type) -> Rule | None:
 
 
 def _structs() -> Iterator[type]:
-    return _subclasses(sys.modules["msgspec"].Struct)
+    return _subclasses(sys.modules["msgspec"].Struct, "msgspec")
 
 
 def _omegaconf_classes() -> list[type]:

@@ -122,12 +122,13 @@ def model_rule(cls: Any, **options: Any) -> Rule:
         order = tuple(values)
         values.update(state.get("__pydantic_extra__") or {})
         static_values = {name: values.pop(name) for name in static if name in values}
-        rest = _RestOfModel(state, order, tuple(values), static_values)
-        return tuple(values.values()), rest, map(GetAttrKey, values)
+        aux = _RestOfModel(state, order, tuple(values), static_values)
+        keys = [GetAttrKey(name) for name in values]
+        return tuple(values.values()), aux, keys
 
-    def unflatten(rest: _RestOfModel, children: Any) -> Any:
+    def unflatten(aux: _RestOfModel, children: Any) -> Any:
         node = cls.__new__(cls)
-        node.__setstate__(rest.state_with(children))
+        node.__setstate__(aux.state_with(children))
         return node
 
     def static_names(_node: Any) -> Sequence[str]:
@@ -135,8 +136,8 @@ def model_rule(cls: Any, **options: Any) -> Rule:
         return static
 
     def with_static(aux: Any, values: Mapping[str, Any]) -> Any:
-        rest, keys = aux
-        return rest.with_static(values), keys
+        rest_of_model, keys = aux
+        return rest_of_model.with_static(values), keys
 
     return FunctionRule(
         cls,

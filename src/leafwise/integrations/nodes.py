@@ -293,6 +293,8 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
             keys = None
         else:
             children, (aux, keys) = form.checked(result)
+        if keys is None and type(aux) in PLAIN_TYPES:  # without another call
+            return children, aux
         return children, _pack(rule, aux, keys)
 
     def unflatten(aux: Any, children: Any) -> Any:

@@ -251,7 +251,7 @@ pending: Final[dict[str, Callable[[ModuleType], None]]] = {
         for name in _WRITERS
     },
 }
-"""What the compiler is still to be told, by the module that it is about."""
+"""What the compiler has not learned yet, by the name of the module it is about."""
 
 
 def _writers(module: ModuleType) -> Iterator[FunctionType]:

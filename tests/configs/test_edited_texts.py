@@ -95,6 +95,29 @@ def test_the_comment_of_a_deleted_first_key_goes_with_it():
             id="nothing is left behind the last table",
         ),
         pytest.param(
+            "x = 1\n\n[a]\ny = 1\n[a.b]\nz = 1\n\n[c]\n", "++a=7",
+            "x = 1\na = 7\n\n[c]\n", id="a value in place of a table",
+        ),
+        pytest.param(
+            "net.a = 1\n\n[[l]]\nn = 1\n", ["++net=[1]", "++l=[2]"],
+            "net = [1]\nl = [2]\n", id="lists in place of tables",
+        ),
+        pytest.param(
+            "[s.t]\ng = 1\n", ["+new=1", "+s.k=1"],
+            "new = 1\n\n[s]\nk = 1\n\n[s.t]\ng = 1\n",
+            id="the first keys of two tables",
+        ),
+        pytest.param(
+            "x = 1\n[s.t]\ng = 1\n", ["+s.k=1", "+new=1"],
+            "x = 1\nnew = 1\n[s]\nk = 1\n\n[s.t]\ng = 1\n",
+            id="a key above the first key of a table",
+        ),
+        pytest.param(
+            "[a]\nx = 1\n[b]\n", ["+a.s={p: 1}", "+a.k=1"],
+            "[a]\nx = 1\nk = 1\n\n[a.s]\np = 1\n[b]\n",
+            id="a key and a sub-table of one table",
+        ),
+        pytest.param(
             "[c.d]\nz = 1\n", "+c.w=1", "[c]\nw = 1\n\n[c.d]\nz = 1\n",
             id="a table that only its sub-tables name",
         ),
@@ -102,7 +125,8 @@ def test_the_comment_of_a_deleted_first_key_goes_with_it():
 )  # fmt: skip
 def test_edits_of_toml(text, change, expected):
     """Tables, dotted keys, arrays of tables."""
-    assert overridden(text, "toml", change) == expected
+    changes = [change] if isinstance(change, str) else change
+    assert overridden(text, "toml", *changes) == expected
 
 
 def test_a_renamed_table_stays_where_it_is():

@@ -11,11 +11,10 @@ import re
 import tomllib
 from collections import defaultdict
 from functools import cached_property
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from .. import formats
-from ..documents import RevisionError
 from .changes import GONE, same, steps
 from .editor import Editor, Part, scan, start_of
 
@@ -57,6 +56,36 @@ class Statement(NamedTuple):
     value: Part | None
 
 
+class Edit(NamedTuple):
+    """A span of the text, and what takes its place.
+
+    Attributes:
+        start, end: The span, which is empty for an insertion.
+        text: The new text.
+        rank: Of insertions at one place, the one with the lowest rank comes first.
+    """
+
+    start: int
+    end: int
+    text: str
+    rank: tuple[int, int] = (0, 0)
+
+
+# What is inserted behind a table may stand at the place where the next one begins.
+# Pairs of the table above come first, then its sub-tables, the deepest first, since a
+# header ends the item of an array; then what begins there, the outermost table first.
+
+
+def _rank_behind(path: Path) -> tuple[int, int]:
+    """Return the rank of a table that is inserted behind what is in another one."""
+    return 1, -len(path)
+
+
+def _rank_above(path: Path) -> tuple[int, int]:
+    """Return the rank of what is inserted above all that is in a table."""
+    return 2, len(path)
+
+
 class TomlEditor(Editor):
     """Writes a TOML text with another tree.
 
@@ -68,7 +97,7 @@ class TomlEditor(Editor):
         below: By path, the statements that say something about it or what it holds.
         last_pairs: By path of a header, the last pair below that header.
         last_dotted: By path of a table, the last pair that names it in a dotted key.
-        edits: Spans, and what takes their place.
+        edits: What is changed.
         deleted: The statements that are deleted.
         first_lines: By path of a table that has no header, its new pairs.
     """
@@ -84,7 +113,7 @@ class TomlEditor(Editor):
         self.pairs: dict[Path, Statement] = {}
         self.last_pairs: dict[Path, Statement] = {}
         self.last_dotted: dict[Path, Statement] = {}
-        self.edits: list[tuple[int, int, str]] = []
+        self.edits: list[Edit] = []
         self.deleted: list[Statement] = []
         self.first_lines: dict[Path, list[str]] = {}
         self.read()
@@ -170,9 +199,9 @@ class TomlEditor(Editor):
         self.drop_deleted()
         pieces = []
         place = 0
-        for start, end, piece in sorted(self.edits, key=itemgetter(0, 1)):
-            pieces += [self.text[place:start], piece]
-            place = end
+        for edit in sorted(self.edits, key=attrgetter("start", "end", "rank")):
+            pieces += [self.text[place : edit.start], edit.text]
+            place = edit.end
         pieces.append(self.text[place:])
         return "".join(pieces).removesuffix(self.ending)
 
@@ -215,16 +244,23 @@ class TomlEditor(Editor):
         if pair is not None and pair.value is not None:
             value = pair.value
             text = self.edited(value, old, new)
-            self.edits.append((value.start, value.end, text))
+            self.edits.append(Edit(value.start, value.end, text))
         elif isinstance(old, dict) and isinstance(new, dict):
             self.change_table(path, old, new)
-        elif isinstance(old, list) and new == []:  # no item of an array of tables
-            self.delete(path, old)
-            self.add(path[:-1], path[-1], new)
         elif isinstance(old, list) and _is_tables(new):
             self.change_tables(path, old, new)
         else:
-            raise RevisionError(f"the table {_names_of(path)} would have another form")
+            self.replace_tables(path, old, new)
+
+    def replace_tables(self, path: Path, old: Any, new: Any) -> None:
+        """Write another value in place of a table, or of an array of tables.
+
+        If it becomes another kind of value, its comments are lost.
+        """
+        self.deleted += self.below[path]
+        if type(old) is type(new):
+            self.note_removed(path, old)
+        self.add(path[:-1], path[-1], new)
 
     def change_tables(
         self,
@@ -240,9 +276,11 @@ class TomlEditor(Editor):
                 self.added.append(new[key])
                 if end is None:
                     start = self.below[path][0].start
-                    self.edits.append((start, start, f"{text}\n"))
+                    rank = _rank_above(path)
+                    self.edits.append(Edit(start, start, f"{text}\n", rank))
                 else:
-                    self.edits.append((end, end, f"\n{text}"))
+                    rank = _rank_behind(path)
+                    self.edits.append(Edit(end, end, f"\n{text}", rank))
                 continue
             item = (*path, index)
             end = max(statement.end for statement in self.below[item])
@@ -253,14 +291,18 @@ class TomlEditor(Editor):
 
     def delete(self, path: Path, value: Any) -> None:
         """Delete what is about a path, with the comments directly above it."""
+        self.deleted += self.below[path]
+        self.note_removed(path, value)
+
+    def note_removed(self, path: Path, value: Any) -> None:
+        """Note that the comments of what is about a path may go with it."""
         for statement in self.below[path]:
-            self.deleted.append(statement)
             self.removed.append((statement.start, statement.end, value))
 
     def drop_deleted(self) -> None:
         """Note the spans of what is deleted, with the blank lines that would double."""
         text = self.text
-        inserted = {start for start, end, _ in self.edits if start == end}
+        inserted = {edit.start for edit in self.edits if edit.start == edit.end}
         runs: list[tuple[int, int]] = []
         for statement in sorted(self.deleted, key=attrgetter("start")):
             start = statement.start
@@ -277,12 +319,12 @@ class TomlEditor(Editor):
             has_blank_above = not above or start - len(above) > 1
             is_apart = inserted.isdisjoint((start, end, blank_end))
             if not has_blank_above or not is_apart:
-                self.edits.append((start, end, ""))
+                self.edits.append(Edit(start, end, ""))
             elif blank_end < len(text):
-                self.edits.append((start, blank_end, ""))
+                self.edits.append(Edit(start, blank_end, ""))
             else:  # nor is a blank line left at the end of the file
                 above_end = len(above) + 1 if above else 0
-                self.edits.append((above_end, blank_end, ""))
+                self.edits.append(Edit(above_end, blank_end, ""))
 
     def blanks_behind(self, place: int) -> int:
         """Return where the blank lines at a place end."""
@@ -298,7 +340,7 @@ class TomlEditor(Editor):
                 above = len(_only_names(statement.section))
             if depth > above:
                 start, end = statement.names[depth - above - 1]
-                self.edits.append((start, end, self.key(key)))
+                self.edits.append(Edit(start, end, self.key(key)))
 
     def keep_empty(self, path: Path) -> None:
         """Write an empty table in place of its last entry."""
@@ -307,7 +349,8 @@ class TomlEditor(Editor):
             text = f"[{self.dotted(path)}]\n"
         else:
             text = f"{self.dotted(path[len(first.section) :])} = {{}}\n"
-        self.edits.append((first.start, first.start, text))
+        rank = _rank_above(path)
+        self.edits.append(Edit(first.start, first.start, text, rank))
 
     # -------------------------------------------------------------------------- adding
 
@@ -344,7 +387,7 @@ class TomlEditor(Editor):
             last = last_pair
         first_name, _ = last.names[0]
         indent = self.indent_at(first_name) if last.value else ""
-        self.edits.append((last.end, last.end, indent + line))
+        self.edits.append(Edit(last.end, last.end, indent + line))
 
     @cached_property
     def quotes(self) -> dict[Path, set[str]]:
@@ -372,7 +415,7 @@ class TomlEditor(Editor):
         end = max(ends, default=len(self.text))
         if self.text[:end].strip():
             text = f"\n{text}"
-        self.edits.append((end, end, text))
+        self.edits.append(Edit(end, end, text, _rank_behind(path)))
 
     def insert_first_lines(self, path: Path, lines: list[str]) -> None:
         """Insert the first pairs of a table that has no header."""
@@ -384,7 +427,7 @@ class TomlEditor(Editor):
             text += "\n"
         else:
             place = len(self.text)
-        self.edits.append((place, place, text))
+        self.edits.append(Edit(place, place, text, _rank_above(path)))
 
     def section(self, path: Path, table: dict[str, Any]) -> str:
         """Return the text of a table; a position in its path makes it an item."""
@@ -436,10 +479,6 @@ def _names(match: re.Match[str]) -> list[tuple[int, int]]:
 def _only_names(path: Path) -> list[str]:
     """Return a path without the positions in arrays of tables."""
     return [key for key in path if type(key) is not int]
-
-
-def _names_of(path: Path) -> str:
-    return ".".join(_only_names(path))
 
 
 def _is_tables(value: Any) -> bool:

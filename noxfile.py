@@ -14,7 +14,14 @@ from pathlib import Path
 import nox
 
 
-PYTHONS = ["3.11", "3.12", "3.13"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
+
+OLDEST = "3.11"
+MAIN = "3.13"
+"""The Python of all that runs on one: the newest that has nearly all peers."""
+
+WITH_PEERS = [OLDEST, "3.12", MAIN]
+"""The Pythons on which the suite runs beside the peers."""
 
 SUITE = ["-m", "pytest", "-q"]
 """The arguments of Python that run the tests."""
@@ -25,19 +32,18 @@ QUICK = [*SUITE, "--hypothesis-profile=quick"]
 ENGINE_FOLDERS = ("core", "ops", "engine", "laws", "equality", "nn", "selection")
 """The folders of tests whose results could depend on the engine."""
 
-SLOW_TESTS = [
-    "tests/typing",
-    "tests/oracle/test_torch.py",
-    "tests/compat/test_clients_jax.py",
-]
-"""The slow tests that run each time: of type checkers, compilers, other libraries."""
+SLOW_TESTS = {
+    OLDEST: ["tests/oracle/test_torch.py"],
+    MAIN: ["tests/typing", "tests/compat/test_clients_jax.py"],
+}
+"""The slow tests that run each time: of compilers, type checkers, other libraries."""
 
 MISSING_PEERS = {
     "3.11": "autoform",
     "3.12": "torch flax ray",
-    "3.13": "torch flax ray autoform",
+    "3.13": "torch ray autoform",
 }
-"""Peers and clients that have no package for a Python, or are tested on another one."""
+"""Peers and clients that are too large for a Python, or are tested on another one."""
 
 PYODIDE = "pyodide@314.0.7"
 PYODIDE_REQUIREMENTS = [
@@ -54,7 +60,7 @@ SKIP_REASONS = ("not on this Python", "it cannot be a key", "root may do anythin
 
 nox.options.default_venv_backend = "virtualenv"  # its pip knows dependency groups
 nox.options.reuse_existing_virtualenvs = True
-nox.options.sessions = ["tests-3.11", "lint"]
+nox.options.sessions = [f"tests-{MAIN}", "lint"]
 
 
 def install(session: nox.Session, *groups: str) -> None:
@@ -81,7 +87,7 @@ def copy_checkout(session: nox.Session) -> Path:
     return folder
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=[OLDEST, MAIN])
 def readme(session: nox.Session) -> None:
     """Run the two commands of the README, each in a fresh copy."""
     text = Path("README.md").read_text(encoding="utf-8")
@@ -101,27 +107,28 @@ def readme(session: nox.Session) -> None:
             session.run("bash", "-euc", command, external=True, env={"PATH": path})
 
 
-@nox.session(python=[*PYTHONS, "3.14"])
+@nox.session(python=[*PYTHONS, "3.14t", "3.15t"])
 def tests(session: nox.Session) -> None:
     """Run the test suite as a contributor does."""
     install(session, "test")
     session.run("python", *SUITE, *session.posargs)
 
 
-@nox.session(python=PYTHONS)
+@nox.session(python=WITH_PEERS)
 def peers(session: nox.Session) -> None:
     """Run the suite with the peers that a Python has, and what each Python adds.
 
-    On 3.11, which has all of them: slow tests, and what could depend on the engine with
-    it off. On 3.12: the coverage, and the same with the engine deleted. On 3.13: the
-    same with an eager engine, and the rest of the suite.
+    On 3.13, which has the newest jax and flax: slow tests, and what could depend on the
+    engine with it off. On 3.12: the coverage, and the same with the engine deleted. On
+    3.11, with torch and the last jax and flax for it: the same with an eager engine,
+    and the rest of the suite.
     """
     version = str(session.python)
     install(session, "interop", "clients", "dev", "pages", "test")
     session.env["LEAFWISE_PEERS"] = "required"
     session.env["LEAFWISE_WITHOUT"] = MISSING_PEERS[version]
-    if version == "3.11":
-        run_with_all_peers(session)
+    if version == MAIN:
+        run_with_newest_peers(session)
     elif version == "3.12":
         run_with_coverage(session)
         run_without_engine(session)
@@ -129,15 +136,13 @@ def peers(session: nox.Session) -> None:
         run_with_eager_engine(session)
 
 
-def run_with_all_peers(session: nox.Session) -> None:
+def run_with_newest_peers(session: nox.Session) -> None:
     """Run the suite, slow tests, and what could depend on the engine with it off."""
     install_browser(session)
     diagrams = npm_install(session, "mermaid@11.17.2", "jsdom@29.1.1")
     session.env["LEAFWISE_NODE"] = str(diagrams)
-    # not the folder of nox: the paths of ray's sockets have to be short
-    session.env["TMPDIR"] = "/tmp"
     run_and_check_skips(session, *QUICK)
-    slow_tests = session.posargs or SLOW_TESTS
+    slow_tests = session.posargs or SLOW_TESTS[MAIN]
     run_and_check_skips(session, *QUICK, "-m", "slow", *slow_tests)
     session.env["LEAFWISE_ENGINE"] = "0"
     session.run("python", *SUITE, *engine_tests())
@@ -165,8 +170,11 @@ def run_without_engine(session: nox.Session) -> None:
 
 def run_with_eager_engine(session: nox.Session) -> None:
     """Run what could depend on the engine with an eager one, else as it is."""
+    # not the folder of nox: the paths of ray's sockets have to be short
+    session.env["TMPDIR"] = "/tmp"
     ignored = [f"--ignore={folder}" for folder in engine_tests()]
     session.run("python", *SUITE, "-p", "no:asyncio", *ignored)
+    run_and_check_skips(session, *QUICK, "-m", "slow", *SLOW_TESTS[OLDEST])
     session.env["LEAFWISE_ENGINE"] = "eager"
     session.run("python", *SUITE, "-p", "no:asyncio", *engine_tests())
 
@@ -209,9 +217,12 @@ def run_and_check_skips(session: nox.Session, *arguments: str) -> None:
         session.error("tests with peers were skipped:\n" + "\n".join(unexpected))
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=OLDEST)
 def lint(session: nox.Session) -> None:
-    """Check style, types and import layers."""
+    """Check style, types and import layers.
+
+    On the oldest Python: there, type checkers find what later ones have added.
+    """
     install(session, "dev", "test")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
@@ -241,7 +252,7 @@ def check_public_types(session: nox.Session) -> None:
         session.error("public names of unknown type:\n" + "\n".join(unknown))
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=MAIN)
 def package(session: nox.Session) -> None:
     """Build the package from the checkout and from its own sdist; both are the same."""
     session.install("build", "twine")
@@ -257,7 +268,7 @@ def package(session: nox.Session) -> None:
     session.run("twine", "check", "--strict", *files)
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=[OLDEST, MAIN])
 def docs(session: nox.Session) -> None:
     """Build the site and look at it in a browser; follow the tutorials."""
     install(session, "docs", "pages", "test")
@@ -273,7 +284,7 @@ def docs(session: nox.Session) -> None:
     session.run("python", *SUITE, "-m", "slow", "tests/docs/test_tutorials.py")
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=MAIN)
 def pyodide(session: nox.Session) -> None:
     """Run the tests that need neither threads nor processes as browsers do."""
     folder = npm_install(session, PYODIDE)
@@ -298,7 +309,7 @@ def pyodide(session: nox.Session) -> None:
         session.error("no tests were run")
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=MAIN)
 def fuzz(session: nox.Session) -> None:
     """Run properties with more examples, the same each time, or as arguments say."""
     install(session, "interop", "test")
@@ -307,7 +318,7 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "-m", "tests.fuzz", *(session.posargs or default))
 
 
-@nox.session(python=PYTHONS[0])
+@nox.session(python=MAIN)
 def benchmarks(session: nox.Session) -> None:
     """Run the main benchmarks, briefly."""
     install(session, "bench", "test")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import leafwise as lw
+from helpers.peers import peer
 from helpers.random_trees import Box, Layer
 from leafwise import nn
 from leafwise.errors import FileError
@@ -181,7 +182,7 @@ def test_arrays_of_jax_in_several_places_stay_one(path):
 
 def test_tensors_in_several_places_stay_one(path):
     """As one tensor, and as tensors of one memory, which `state_dict` has for ties."""
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     weight = torch.nn.Parameter(torch.ones(1000, 2))
     view = weight.detach()
     tree = {"a": weight, "b": weight, "view": view, "again": view, "t": view.t()}
@@ -206,7 +207,7 @@ def test_tensors_in_several_places_stay_one(path):
 
 
 def test_places_of_one_array_may_be_of_two_libraries(path):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     jax = pytest.importorskip("jax")
     array = np.ones(3, "f4")
     lw.save(path, [array] * 5)
@@ -329,7 +330,7 @@ def test_keys_of_jax(path):
 def test_arrays_that_are_refused(path):
     """Without memory here, or sparse: the error has the path."""
     jax = pytest.importorskip("jax")
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     deleted = jax.numpy.ones(2)
     deleted.delete()
     sparse = torch.eye(2).to_sparse()
@@ -357,7 +358,7 @@ def test_states_of_optax(path):
 
 
 def test_tensors_of_torch(path):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
     tree = {
         "model": model.state_dict(),
@@ -381,7 +382,7 @@ def test_tensors_of_torch(path):
 
 
 def test_parameters_in_several_places_are_stored_once(path):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     weight = torch.nn.Parameter(torch.ones(1000, 2))
     tree = {"a": weight, "b": weight, "c": weight[:10]}
     lw.save(path, tree)
@@ -392,7 +393,7 @@ def test_parameters_in_several_places_are_stored_once(path):
 
 
 def test_a_safetensors_file_of_torch(tmp_path):
-    pytest.importorskip("torch")
+    peer("torch")
     package = pytest.importorskip("safetensors.torch")
     import torch
 

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 import pytest
 
 import leafwise as lw
+from helpers.peers import peer
 from helpers.processes import run_in_process
 from helpers.random_trees import Box, Color, Layer, Net, Point
 from leafwise import nn
@@ -269,7 +270,7 @@ def test_pickles_say_what_converts_them(suffix):
 
 
 def test_a_file_of_torch_is_converted_as_the_error_says(tmp_path):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     pytest.importorskip("safetensors")
     state = torch.nn.Linear(3, 2).state_dict()
     path = tmp_path / "x.pt"
@@ -423,7 +424,7 @@ def test_views_of_one_memory_come_back_as_themselves(again, of_arrays):
 
 
 def test_views_of_tensors_come_back_as_themselves(tmp_path, of_arrays):
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     base = torch.tensor([1 + 2j, 3 - 4j], dtype=torch.complex64)
     tree = [base, base.conj(), torch._neg_view(base), base.conj().imag, base.imag]
     path = tmp_path / f"x{of_arrays}"

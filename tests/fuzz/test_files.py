@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import leafwise as lw
 from helpers.confusable_trees import Pair, Tree
 from helpers.containers import CONTAINERS
+from helpers.peers import peer
 from leafwise import nn
 
 
@@ -276,7 +277,7 @@ def parameter(array):
     """Return a parameter of torch with the memory of a tensor."""
     if not hasattr(array, "is_floating_point"):
         return array
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     return torch.nn.Parameter(array.detach(), requires_grad=array.is_floating_point())
 
 
@@ -311,7 +312,7 @@ def arrays_of(draw, libraries):
         array = values.astype(dtype)
         library = draw(st.sampled_from(libraries))
         if library == "torch":
-            array = pytest.importorskip("torch").from_numpy(array)
+            array = peer("torch").from_numpy(array)
         elif library == "jax":
             array = pytest.importorskip("jax").numpy.asarray(array)
         arrays.append(array)

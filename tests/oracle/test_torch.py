@@ -192,6 +192,7 @@ class Frozen:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dynamo:UserWarning")
+@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
 @pytest.mark.parametrize("case", BROKEN)
 def test_the_compiler_meets_a_warm_engine(case, torch):
     """Where a graph breaks, compiled functions of the engine run as they are."""
@@ -265,6 +266,7 @@ OBJECTS = {
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Dynamo:UserWarning")
+@pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
 @pytest.mark.parametrize("case", OBJECTS)
 def test_the_compiler_leaves_objects_to_python(case, torch):
     """Objects may be made and changed in a compiled function; the graph breaks."""

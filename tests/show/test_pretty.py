@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.peers import peer
 from helpers.random_trees import Box, Layer, every_tree
 from leafwise import nn
 from leafwise.core.context import context_of
@@ -202,7 +203,7 @@ def test_arrays_of_numpy():
 
 def test_arrays_of_torch():
     """On any device, with a gradient or not."""
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     shared = torch.nn.Parameter(torch.ones(3, 4))
     tree = [shared, torch.tensor([1, 2]), torch.ones(2, device="meta"), shared]
     assert lw.pformat(tree) == "[#1 f32[3,4], i64[2]([1, 2]), f32[2], → #1]"

@@ -207,7 +207,7 @@ def test_selections():
 
 def test_modules_of_torch():
     """By their `state_dict()`, in which a tied parameter is one."""
-    torch = pytest.importorskip("torch")
+    torch = peer("torch")
     model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(2, 3))
     model[1].weight = model[0].weight
     summary = lw.tree_summary(model)

@@ -7,13 +7,14 @@ file of that format.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import late_module
 from .._text import escape_controls, typed_repr
 from ..core.codec import Writer
-from ..core.context import context_of
+from ..core.context import Context, context_of
 from ..core.registry import GLOBAL, Mode
 from ..core.serial import write_json
 from ..core.treedef import code_of
@@ -297,10 +298,7 @@ def load(
     context = context_of(namespace=namespace)
     new_name = renaming(rename)
     loaded: Any
-    with ExitStack() as stack:
-        with damage_as_file_error(path_text):
-            opened = stack.enter_context(file_format.opened(path_text))
-            content = Content(path_text, opened, context)
+    with _open_content(path_text, file_format, context) as content:
         if like is not None:
             loaded = load_like(content, like, new_name, strict, context)
         elif not (content.has_structure and treedef):
@@ -314,6 +312,26 @@ def load(
             loaded = content.tree()
     tree: Tree = loaded
     return tree
+
+
+@contextmanager
+def _open_content(
+    path: str, file_format: Format, context: Context
+) -> Iterator[Content]:
+    """Open a file for reading; errors of opening it are reported as damage.
+
+    Not by an `ExitStack`, which in Python 3.15 imports a module when it is entered: if
+    another thread imports it at that moment, the child of a fork waits for ever.
+    """
+    opening = file_format.opened(path)
+    with damage_as_file_error(path):
+        opened = opening.__enter__()
+    try:
+        with damage_as_file_error(path):
+            content = Content(path, opened, context)
+        yield content
+    finally:
+        opening.__exit__(None, None, None)
 
 
 def _nested(leaves: dict[str, Any]) -> Any:

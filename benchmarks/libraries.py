@@ -6,6 +6,7 @@ No benchmark by itself.
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -37,6 +38,7 @@ class Library:
         map_with_path: Takes a function of path and leaf, and a tree.
         flatten_up_to: Returns a function without arguments that flattens a tree up to
             its own structure.
+        copy: Takes a tree, flattens and rebuilds it.
         broadcast: Takes a prefix and a tree; None where there is no such function.
     """
 
@@ -48,6 +50,7 @@ class Library:
     flatten_with_path: Callable[[Any], Any]
     map_with_path: Callable[..., Any]
     flatten_up_to: Prepare
+    copy: Callable[[Any], Any]
     broadcast: Callable[[Any, Any], Any] | None = None
 
 
@@ -71,6 +74,18 @@ def leaves_first(unflatten: Callable[[Any, Any], Any]) -> Prepare:
     return prepare
 
 
+def copy_by(
+    flatten: Callable[[Any], Any], unflatten: Callable[[Any, Any], Any]
+) -> Callable[[Any], Any]:
+    """Return a copy by two functions, of which the second takes the treedef first."""
+
+    def copy(tree: Any) -> Any:
+        leaves, treedef = flatten(tree)
+        return unflatten(treedef, leaves)
+
+    return copy
+
+
 def method_of_treedef(flat: Any, tree: Any) -> Call:
     """Prepare the method `flatten_up_to` of a treedef."""
     _, treedef = flat
@@ -92,6 +107,7 @@ def leafwise() -> Library:
         flatten_with_path=lw.tree_flatten_with_path,
         map_with_path=lw.tree_map_with_path,
         flatten_up_to=method_of_treedef,
+        copy=copy_by(lw.tree_flatten, lw.tree_unflatten),
         broadcast=lw.tree.broadcast_leaves,
     )
 
@@ -111,6 +127,7 @@ def jax() -> Library:
         flatten_with_path=tree_util.tree_flatten_with_path,
         map_with_path=tree_util.tree_map_with_path,
         flatten_up_to=method_of_treedef,
+        copy=copy_by(tree_util.tree_flatten, tree_util.tree_unflatten),
         broadcast=tree_util.tree_broadcast,
     )
 
@@ -126,15 +143,17 @@ def optree() -> Library:
         namespace="bench",
     )
     optree.register_pytree_node(Box, flatten_box, unflatten_box, namespace="bench")
+    flatten = partial(optree.tree_flatten, namespace="bench")
     return Library(
         name="optree",
-        flatten=partial(optree.tree_flatten, namespace="bench"),
+        flatten=flatten,
         leaves=partial(optree.tree_leaves, namespace="bench"),
         unflatten=treedef_first(optree.tree_unflatten),
         map=partial(optree.tree_map, namespace="bench"),
         flatten_with_path=partial(optree.tree_flatten_with_path, namespace="bench"),
         map_with_path=partial(optree.tree_map_with_path, namespace="bench"),
         flatten_up_to=method_of_treedef,
+        copy=copy_by(flatten, optree.tree_unflatten),
         broadcast=partial(optree.broadcast_prefix, namespace="bench"),
     )
 
@@ -142,6 +161,10 @@ def optree() -> Library:
 def torch() -> Library:
     """Register the classes of the trees in torch, and return its operations."""
     from torch.utils import _pytree
+
+    def copy(tree: Any) -> Any:
+        leaves, treedef = _pytree.tree_flatten(tree)
+        return _pytree.tree_unflatten(leaves, treedef)
 
     def broadcast(prefix: Any, tree: Any) -> Any:
         # torch has only a function that takes the structure of the tree
@@ -166,6 +189,7 @@ def torch() -> Library:
         flatten_with_path=_pytree.tree_flatten_with_path,
         map_with_path=_pytree.tree_map_with_path,
         flatten_up_to=method_of_treedef,
+        copy=copy,
         broadcast=broadcast,
     )
 
@@ -183,6 +207,7 @@ def dm_tree() -> Library:
         flatten_with_path=dm.flatten_with_path,
         map_with_path=dm.map_structure_with_path,
         flatten_up_to=lambda leaves, tree: lambda: dm.flatten_up_to(tree, tree),
+        copy=lambda tree: dm.unflatten_as(tree, dm.flatten(tree)),
     )
 
 
@@ -197,10 +222,23 @@ PEERS: dict[str, Callable[[], Library]] = {
 MODULES = {"dm-tree": "tree"}
 """Names under which a library is imported, where these are others."""
 
+
+def installed_peers() -> dict[str, Callable[[], Library]]:
+    """Return the other libraries that are installed, and print those that are not."""
+    peers = {}
+    for name, make in PEERS.items():
+        if importlib.util.find_spec(MODULES.get(name, name)) is None:
+            print(f"not installed, left out: {name}")
+        else:
+            peers[name] = make
+    return peers
+
+
 UNSUPPORTED = {
     ("dm-tree", "500 dataclasses"): "no registry",
     ("dm-tree", "bare leaf"): "unflatten_as takes no bare leaf",
     ("dm-tree", "config, 29 leaves"): "None is a leaf",
     ("dm-tree", "1000 registered objects"): "no registry",
+    ("dm-tree", "records"): "None is a leaf",
 }
 """Why a library cannot take a tree, by library and title of the tree."""

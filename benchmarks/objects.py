@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import optax
 from flax import nnx
 from reports import conditions, parse_options, publish, table_row
 from timing import Call, Functions, Timing, Workload, time_small_workloads
@@ -248,6 +249,44 @@ def on_graphs(
     }
 
 
+def nested_modules(library: Any, levels: int = 4) -> Any:
+    """Return a module with four modules in it, and so on: 341 of them."""
+
+    class Nested(library.Module):  # type: ignore[misc]  # one for each library
+        def __init__(self, levels: int) -> None:
+            self.x = library.Variable(np.ones(levels + 1, np.float32))
+            if levels > 0:
+                for number in range(4):
+                    setattr(self, f"child{number}", Nested(levels - 1))
+
+    return Nested(levels)
+
+
+def on_states(walk: Callable[[Any], Any], their_walk: Callable[[Any], Any]) -> Workload:
+    """Return a workload: a function on the state of nested modules, and jax's."""
+
+    def prepare() -> Functions:
+        ours = nn.state(nested_modules(nn))
+        theirs = nnx.state(nested_modules(nnx))
+        return {"leafwise": lambda: walk(ours), "flax": lambda: their_walk(theirs)}
+
+    return prepare
+
+
+STATES: dict[str, Workload] = {
+    "state of 341 modules, flatten": on_states(
+        lw.tree_flatten, jax.tree_util.tree_flatten
+    ),
+    "state of 341 modules, flatten with path": on_states(
+        lw.tree_flatten_with_path, jax.tree_util.tree_flatten_with_path
+    ),
+    "state of 341 modules, map with path": on_states(
+        lambda state: lw.tree_map_with_path(lambda _, leaf: leaf, state),
+        lambda state: jax.tree_util.tree_map_with_path(lambda _, leaf: leaf, state),
+    ),
+}
+"""What one of Flax's own benchmarks measures: how states are walked."""
+
 GRAPHS: dict[str, Workload] = {
     "split, 200 sub-modules": on_graphs(split, model_of_modules),
     "merge, 200 sub-modules": on_graphs(merge, model_of_modules),
@@ -334,6 +373,35 @@ def step_own_jit() -> Functions:
     }
 
 
+def model_and_optimizer(library: Any, depth: int) -> tuple[Any, Any]:
+    """Return blocks of a linear layer and a norm, a count, and their optimizer."""
+    rngs = library.Rngs(0)
+
+    class Block(library.Module):  # type: ignore[misc]  # one for each library
+        def __init__(self) -> None:
+            self.linear = library.Linear(32, 32, rngs=rngs)
+            self.norm = library.BatchNorm(32, rngs=rngs)
+
+    class Model(library.Module):  # type: ignore[misc]  # one for each library
+        def __init__(self) -> None:
+            self.count = library.Variable(jax.numpy.array(0))
+            self.blocks = library.List([Block() for _ in range(depth)])
+
+    model = Model()
+    return model, library.Optimizer(model, optax.sgd(1e-3), wrt=library.Param)
+
+
+def empty_step(depth: int) -> Workload:
+    """Call an empty compiled step of a model and its optimizer."""
+
+    def compiled_step(library: Any) -> Call:
+        model, optimizer = model_and_optimizer(library, depth)
+        function = library.jit(lambda model, optimizer: None)
+        return lambda: function(model, optimizer)
+
+    return lambda: {"leafwise": compiled_step(nn), "flax": compiled_step(nnx)}
+
+
 def call_jax_jit(
     our_box: Callable[[Any], Any], their_box: Callable[[Any], Any]
 ) -> Workload:
@@ -348,6 +416,8 @@ def call_jax_jit(
 COMPILED_CALLS: dict[str, Workload] = {
     "call of `nn.jit`, 100 layers of Params": call_own_jit,
     "step by `nn.jit`, 100 layers of Params": step_own_jit,
+    "empty step by `nn.jit`, 5 blocks": empty_step(5),
+    "empty step by `nn.jit`, 50 blocks": empty_step(50),
     "call of `jax.jit`, 100 layers of arrays": call_jax_jit(unboxed, unboxed),
     "call of `jax.jit`, 100 layers of Params": call_jax_jit(nn.Param, nnx.Param),
 }
@@ -366,7 +436,10 @@ def table(timings: dict[str, Timing]) -> Iterator[str]:
             ratio = timing.ratios.get(other)
             cells.append("-" if ratio is None else f"{ratio:.2f}")
         yield table_row(cells)
-    groups = {"the first seven": OBJECTS, "the rest": {**GRAPHS, **COMPILED_CALLS}}
+    groups = {
+        "the first seven": OBJECTS,
+        "the rest": {**STATES, **GRAPHS, **COMPILED_CALLS},
+    }
     for name, workloads in groups.items():
         ratios = [timings[title].ratios["flax"] for title in workloads]
         mean = statistics.geometric_mean(ratios)
@@ -376,7 +449,7 @@ def table(timings: dict[str, Timing]) -> Iterator[str]:
 def main() -> int:
     """Measure, print, and write what the options ask for."""
     options = parse_options(__doc__)
-    workloads = {**OBJECTS, **GRAPHS, **COMPILED_CALLS}
+    workloads = {**OBJECTS, **STATES, **GRAPHS, **COMPILED_CALLS}
     timings = time_small_workloads(workloads, quick=options.quick)
     lines = [*table(timings), "", conditions()]
     publish("objects", timings, lines, options)

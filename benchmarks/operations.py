@@ -1,18 +1,19 @@
 """The operations that are measured, on a tree, by one library.
 
-No benchmark by itself; `run.py` measures them. The mapped functions do nothing: what is
+No benchmark by itself; other scripts use it. The mapped functions do nothing: what is
 measured is the walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from libraries import UNSUPPORTED, Library
-from timing import Call
+from tables import Measurement
+from timing import Call, side_by_side
 
-from leafwise import PyTreeDef, tree_structure
+from leafwise import PyTreeDef, tree_leaves, tree_structure
 
 
 Operation = Callable[[Library, Any], Call]
@@ -41,6 +42,16 @@ def map_two_trees(library: Library, tree: Any) -> Call:
     return lambda: library.map(lambda x, _: x, tree, tree)
 
 
+def map_three_trees(library: Library, tree: Any) -> Call:
+    """Prepare `map` of a tree with itself and itself."""
+    return lambda: library.map(lambda x, _, __: x, tree, tree, tree)
+
+
+def copy(library: Library, tree: Any) -> Call:
+    """Prepare a copy, by `flatten` and `unflatten`."""
+    return lambda: library.copy(tree)
+
+
 def flatten_with_path(library: Library, tree: Any) -> Call:
     """Prepare `flatten_with_path`."""
     return lambda: library.flatten_with_path(tree)
@@ -49,6 +60,11 @@ def flatten_with_path(library: Library, tree: Any) -> Call:
 def map_with_path(library: Library, tree: Any) -> Call:
     """Prepare `map_with_path`."""
     return lambda: library.map_with_path(lambda _, x: x, tree)
+
+
+def map_three_with_path(library: Library, tree: Any) -> Call:
+    """Prepare `map_with_path` of a tree with itself and itself."""
+    return lambda: library.map_with_path(lambda _, x, __, ___: x, tree, tree, tree)
 
 
 def flatten_up_to(library: Library, tree: Any) -> Call:
@@ -143,6 +159,18 @@ WITH_PREDICATE: dict[str, Operation] = {
 
 OPERATIONS: dict[str, Operation] = {**PLAIN, **WITH_PREDICATE}
 
+OF_OPTREE: dict[str, Operation] = {
+    "flatten": flatten,
+    "unflatten": unflatten,
+    "flatten with path": flatten_with_path,
+    "copy": copy,
+    "map": map_tree,
+    "map, 3 trees": map_three_trees,
+    "map with path": map_with_path,
+    "map with path, 3 trees": map_three_with_path,
+}
+"""The operations of the table that optree's README had."""
+
 GROUPS: dict[str, dict[str, Operation]] = {
     "the first four": MAIN,
     "with is_leaf": WITH_PREDICATE,
@@ -157,3 +185,26 @@ def is_supported(library: Library, operation: str, tree: str) -> bool:
     if operation == "broadcast prefix" and library.broadcast is None:
         return False
     return (library.name, tree) not in UNSUPPORTED
+
+
+def measure(
+    libraries: list[Library],
+    title: str,
+    tree: Any,
+    operations: dict[str, Operation],
+    rounds: int,
+    slice_seconds: float,
+) -> Iterator[Measurement]:
+    """Measure operations on one tree; print and yield each measurement."""
+    leaves = len(tree_leaves(tree))
+    for name, prepare in operations.items():
+        functions = {
+            library.name: prepare(library, tree)
+            for library in libraries
+            if is_supported(library, name, title)
+        }
+        timing = side_by_side(functions, rounds, slice_seconds)
+        ratios = [f"{library} {ratio:.2f}" for library, ratio in timing.ratios.items()]
+        time = f"{timing.microseconds:10.2f} µs "
+        print(f"{title:32} {name:24}", time, *ratios, flush=True)
+        yield Measurement(title, name, leaves, timing)

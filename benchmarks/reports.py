@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import datetime
+import importlib.metadata
 import json
 import platform
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +22,22 @@ ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PERFORMANCE = ROOT / "docs" / "performance.md"
 """The page that has the tables of all scripts."""
+
+PACKAGES = {
+    "jax": "jax",
+    "flax": "flax",
+    "optree": "optree",
+    "torch": "torch",
+    "tree": "dm-tree",
+    "equinox": "equinox",
+    "sepes": "sepes",
+    "penzai": "penzai",
+    "glom": "glom",
+    "jsonpath_ng": "jsonpath-ng",
+    "omegaconf": "OmegaConf",
+    "deepdiff": "deepdiff",
+}
+"""The packages whose versions are said if they are loaded, by the names of modules."""
 
 
 def parse_options(doc: str | None) -> argparse.Namespace:
@@ -35,10 +54,26 @@ def parse_options(doc: str | None) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def conditions() -> str:
-    """Return the line below a table that says how it was measured."""
-    version = platform.python_version()
-    return f"CPython {version}; one process, in turn, medians of ratios."
+def conditions(
+    method: str = "one process, in turn, medians of ratios",
+    packages: Iterable[str] = (),
+) -> str:
+    """Return the line below a table that says when, how and of what it was measured.
+
+    Args:
+        method: How the figures are taken, in a few words.
+        packages: The packages that other processes have loaded.
+    """
+    versions = [f"CPython {platform.python_version()}"]
+    for module, package in PACKAGES.items():
+        if module in sys.modules or package in packages:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+    script = Path(sys.argv[0]).name
+    today = datetime.date.today().isoformat()
+    return (
+        f"{today}, `python benchmarks/{script} --write`: {', '.join(versions)}; "
+        f"{method}."
+    )
 
 
 def table_row(cells: Iterable[str]) -> str:

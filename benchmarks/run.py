@@ -17,12 +17,11 @@ from __future__ import annotations
 import gc
 import importlib.util
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from libraries import MODULES, PEERS, Library, leafwise
+from libraries import Library, installed_peers, leafwise
 from once import time_once
-from operations import GROUPS, MAIN, OPERATIONS, PLAIN, is_supported
+from operations import GROUPS, MAIN, OPERATIONS, PLAIN, measure
 from reports import (
     PERFORMANCE,
     README,
@@ -32,52 +31,16 @@ from reports import (
     save_timings,
 )
 from tables import Measurement, Row, mean_ratios, table_of_ratios, table_of_slower
-from timing import side_by_side
 from trees import COUNTED, LARGE, TREES
-
-from leafwise import tree_leaves
 
 
 IN_README = ("flatten", "unflatten", "map", "map with path")
 """The operations that the README shows."""
 
-WITHOUT_ENGINE = (*MAIN, "flatten with path", "map with path")
+WITHOUT_ENGINE = {
+    name: PLAIN[name] for name in (*MAIN, "flatten with path", "map with path")
+}
 """The operations that are measured with the engine off."""
-
-
-def installed_peers() -> dict[str, Callable[[], Library]]:
-    """Return the other libraries that are installed, and print those that are not."""
-    peers = {}
-    for name, make in PEERS.items():
-        if importlib.util.find_spec(MODULES.get(name, name)) is None:
-            print(f"not installed, left out: {name}")
-        else:
-            peers[name] = make
-    return peers
-
-
-def measure(
-    libraries: list[Library],
-    title: str,
-    tree: Any,
-    operations: Iterable[str],
-    rounds: int,
-    slice_seconds: float,
-) -> Iterator[Measurement]:
-    """Measure operations on one tree; print and yield each measurement."""
-    leaves = len(tree_leaves(tree))
-    for name in operations:
-        prepare = OPERATIONS[name]
-        functions = {
-            library.name: prepare(library, tree)
-            for library in libraries
-            if is_supported(library, name, title)
-        }
-        timing = side_by_side(functions, rounds, slice_seconds)
-        ratios = [f"{library} {ratio:.2f}" for library, ratio in timing.ratios.items()]
-        time = f"{timing.microseconds:10.2f} µs "
-        print(f"{title:32} {name:24}", time, *ratios)
-        yield Measurement(title, name, leaves, timing)
 
 
 def measure_all(
@@ -91,7 +54,27 @@ def measure_all(
 def measure_large(libraries: list[Library]) -> Iterator[Measurement]:
     """Measure the main operations on large trees, a few times only."""
     for title, make in LARGE.items():
-        yield from measure(libraries, title, make(), MAIN, rounds=3, slice_seconds=0.0)
+        yield from measure(libraries, title, make(), MAIN, rounds=5, slice_seconds=0.0)
+
+
+def mean_rows(
+    titles: Iterable[str], measurements: list[Measurement], peers: list[str]
+) -> list[Row]:
+    """Return the means of operations, or of groups, over trees of 8 to 2 000 leaves."""
+    counted = [item for item in measurements if item.tree in COUNTED]
+    return [
+        mean_ratios(title, GROUPS.get(title, (title,)), counted, peers)
+        for title in titles
+    ]
+
+
+def rows_of_large(measurements: list[Measurement]) -> list[Row]:
+    """Return a row for each operation on each large tree."""
+    return [
+        Row(f"{item.tree}: {item.operation}", item.timing.ratios)
+        for item in measurements
+        if item.tree in LARGE
+    ]
 
 
 def measure_without_engine(
@@ -116,7 +99,7 @@ def write_tables(
 ) -> None:
     """Put the tables into the README and the docs."""
     note = ["", conditions()]
-    warm = [mean_ratios(title, measurements, peers) for title in (*PLAIN, *GROUPS)]
+    warm = mean_rows((*PLAIN, *GROUPS), measurements, peers)
     warm_in_readme = [row for row in warm if row.title in IN_README]
     once_in_readme = [row for row in once if row.title in IN_README]
     readme_lines = [
@@ -128,11 +111,15 @@ def write_tables(
     warm_lines = [*table_of_ratios("operation", warm, peers), *note]
     cold_lines = [*table_of_ratios("engine off", without_engine, peers), *note]
     once_lines = [*table_of_ratios("each structure once", once, peers), *note]
+    large = rows_of_large(measurements)
+    large_lines = [*table_of_ratios("tree and operation", large, peers), *note]
     replace_section(README, "benchmark", readme_lines)
     replace_section(PERFORMANCE, "warm", warm_lines)
     replace_section(PERFORMANCE, "cold", cold_lines)
     replace_section(PERFORMANCE, "once", once_lines)
-    replace_section(PERFORMANCE, "slower", table_of_slower(measurements))
+    replace_section(PERFORMANCE, "large", large_lines)
+    slower_lines = [*table_of_slower(measurements), *note]
+    replace_section(PERFORMANCE, "slower", slower_lines)
 
 
 def main() -> int:
@@ -161,10 +148,8 @@ def main() -> int:
         return 0
     rounds = 3 if options.quick else 9
     cold = list(measure_without_engine(libraries, rounds))
-    cold_titles = (*WITHOUT_ENGINE, "the first four")
-    cold_rows = [mean_ratios(title, cold, peers) for title in cold_titles]
-    warm_titles = (*OPERATIONS, *GROUPS)
-    warm_rows = [mean_ratios(title, measurements, peers) for title in warm_titles]
+    cold_rows = mean_rows((*WITHOUT_ENGINE, "the first four"), cold, peers)
+    warm_rows = mean_rows((*OPERATIONS, *GROUPS), measurements, peers)
     once_rows = [
         Row(title, timing.ratios) for title, timing in time_once(libraries, rounds)
     ]

@@ -138,6 +138,7 @@ def operations(case: Case) -> Functions:
     predicate: Callable[[Any], bool] = lambda leaf: type(leaf) is cls  # noqa: E731
     return {
         "leafwise": lambda: lw.tree_map_with_path(lambda _, leaf: leaf, tree),
+        "`tree_map`": lambda: lw.tree_map(lambda leaf: leaf, tree),
         "get": lambda: lw.at(tree)[pattern].get(),  # noqa: PLW0108  # with the lookup
         "set": lambda: lw.at(tree)[pattern].set(0),
         "apply": lambda: lw.at(tree)[pattern].apply(lambda leaf: leaf),

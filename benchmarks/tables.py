@@ -1,4 +1,4 @@
-"""The figures of `run.py` as tables of Markdown.
+"""Ratios of libraries as tables of Markdown.
 
 No benchmark by itself.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from operations import GROUPS
 from reports import table_row
 from timing import Timing
-from trees import COUNTED
 
 
 IN_C = ("jax", "optree", "dm-tree")
@@ -45,28 +43,37 @@ class Row:
 
 
 def mean_ratios(
-    title: str, measurements: list[Measurement], libraries: list[str]
+    title: str,
+    operations: Collection[str],
+    measurements: Iterable[Measurement],
+    libraries: Iterable[str],
 ) -> Row:
-    """Return the geometric means over the trees of 8 to 2 000 leaves.
+    """Return the geometric means of operations over all trees.
 
     Args:
-        title: An operation, or a group of them.
-        measurements: The measurements of all operations.
+        title: The title of the row.
+        operations: The names of the operations.
+        measurements: The measurements of all operations, on the trees that count.
         libraries: The other libraries; one without such an operation has no mean.
     """
-    operations = GROUPS.get(title, (title,))
+    measurements = list(measurements)
     means: dict[str, float] = {}
     for library in libraries:
         ratios = [
             measurement.timing.ratios[library]
             for measurement in measurements
-            if measurement.tree in COUNTED
-            and measurement.operation in operations
+            if measurement.operation in operations
             and library in measurement.timing.ratios
         ]
         if ratios:
             means[library] = statistics.geometric_mean(ratios)
     return Row(title, means)
+
+
+def ratio_cell(ratio: float) -> str:
+    """Return a ratio as text: bold where leafwise is the faster one."""
+    text = f"{ratio:.2f}"
+    return f"**{text}**" if float(text) > 1 else text
 
 
 def table_of_ratios(
@@ -79,7 +86,7 @@ def table_of_ratios(
         cells = [row.title]
         for library in libraries:
             ratio = row.ratios.get(library)
-            cells.append("-" if ratio is None else f"**{ratio:.2f}**")
+            cells.append("-" if ratio is None else ratio_cell(ratio))
         yield table_row(cells)
 
 

@@ -138,6 +138,44 @@ def ordered_dicts() -> Any:
     return tree
 
 
+def deployment() -> dict[str, Any]:
+    """Nearly four hundred leaves: services with ports, variables and limits."""
+    services = {}
+    for number in range(24):
+        services[f"service-{number}"] = {
+            "image": "registry/image",
+            "ports": [80, 443],
+            "env": {f"VARIABLE_{i}": str(i) for i in range(9)},
+            "limits": {"cpu": 1, "memory": "2G"},
+            "replicas": number,
+        }
+    return {"services": services, "version": "3"}
+
+
+def adam(blocks: int = 8) -> Chain:
+    """The state of an optimizer of a transformer."""
+    return Chain((), Moments(3, transformer(blocks), transformer(blocks)))
+
+
+def rollout(steps: int = 50) -> list[Any]:
+    """Steps of an environment: observations, action, reward, end."""
+    return [
+        ({"image": 1.0, "speed": (0.5, 0.25)}, number, 0.1, False)
+        for number in range(steps)
+    ]
+
+
+def records(count: int = 30) -> list[Any]:
+    """Answers of a service, of which some have a field more."""
+    answers = []
+    for number in range(count):
+        answer = {"id": number, "name": "text", "tags": ["a", "b"], "owner": None}
+        if number % 3 == 0:
+            answer["error"] = {"code": 404, "message": "text"}
+        answers.append(answer)
+    return answers
+
+
 TREES: dict[str, Callable[[], Any]] = {
     "bare leaf": lambda: 1.0,
     "pair": lambda: (1.0, 2.0),
@@ -155,9 +193,19 @@ TREES: dict[str, Callable[[], Any]] = {
 }
 """Titles and how the trees are made."""
 
+OTHER: dict[str, Callable[[], Any]] = {
+    "deployment": deployment,
+    "Adam's state": adam,
+    "rollout": rollout,
+    "records": records,
+}
+"""Trees of other programs, beside those that leafwise was tuned on."""
+
 LARGE: dict[str, Callable[[], Any]] = {
     "layers, 100000 leaves": lambda: layers(6_250),
+    "list of 100000 floats": lambda: [float(i) for i in range(100_000)],
     "layers, 1000000 leaves": lambda: layers(62_500),
+    "list of 1000000 floats": lambda: [float(i) for i in range(1_000_000)],
 }
 """Trees that are walked a few times only."""
 

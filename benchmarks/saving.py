@@ -1,6 +1,6 @@
 """Measure how long saving and loading a gigabyte of arrays takes, and the memory.
 
-Usage: python benchmarks/io.py [--quick] [--write] [--folder FOLDER]
+Usage: python benchmarks/saving.py [--quick] [--write] [--folder FOLDER]
 
 Each figure comes from a process of its own, which creates the arrays first. Files that
 others write are flushed to the disk by `fsync`, as `leafwise.save` does with its own.
@@ -16,9 +16,7 @@ import argparse
 import dataclasses
 import json
 import os
-import platform
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -28,7 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reports import PERFORMANCE, replace_section, table_row
+from memory import peak_bytes
+from reports import PERFORMANCE, conditions, replace_section, table_row
 
 import leafwise as lw
 
@@ -151,13 +150,6 @@ LIBRARIES = {
 }
 
 
-def peak_megabytes() -> float:
-    """Return the largest memory that this process has had."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return peak * unit / 1e6
-
-
 def measure_here(name: str, action: str, megabytes: int, folder: Path) -> list[float]:
     """Save or load in this process.
 
@@ -178,12 +170,12 @@ def measure_here(name: str, action: str, megabytes: int, folder: Path) -> list[f
         library.load(small_path, small_arrays)
         function = library.load
     os.sync()
-    peak = peak_megabytes()
+    peak = peak_bytes()
     start = time.perf_counter()
     result = function(path, arrays)
     seconds = time.perf_counter() - start
     del result  # not earlier: freeing the memory is not measured
-    return [seconds, peak_megabytes() - peak]
+    return [seconds, (peak_bytes() - peak) / 1e6]
 
 
 def measure(name: str, megabytes: int, folder: Path) -> Figures:
@@ -254,8 +246,10 @@ def main() -> None:
         "",
         f"{size} MB in {ARRAYS} arrays; memory is what the peak of the process "
         "grew by.",
-        f"CPython {platform.python_version()}; a process for each figure, in turn, "
-        f"the least of {rounds}.",
+        conditions(
+            f"a process for each figure, in turn, the least of {rounds}",
+            ["equinox", "torch"],
+        ),
     ]
     print("\n".join(lines))
     if options.write:

@@ -3,9 +3,9 @@
 Usage: python benchmarks/memory.py [--quick] [--write]
 
 Each figure comes from a process of its own, which builds the tree and calls the
-function on a small tree first. What `flatten` returns is kept, and compared by what the
-process holds before and after; of the other functions, by how much the peak of the
-process grows. Both include the lists and trees that the functions return. Needs Linux.
+function on a small tree first. Of `flatten` it is what the process has more afterwards,
+of the other functions by how much its peak grows. Both include the lists and trees that
+the functions return. Needs Linux.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -38,24 +36,38 @@ LIBRARIES: dict[str, Callable[[], Library]] = {
 
 Walk = Callable[[Library, Any], Any]
 
+
+def flatten_and_hash(library: Library, tree: Any) -> Any:
+    """Flatten a tree and hash its treedef, which leafwise stores shorter after that."""
+    flat = library.flatten(tree)
+    _, treedef = flat
+    hash(treedef)
+    return flat
+
+
 FUNCTIONS: dict[str, Walk] = {
     "flatten": lambda library, tree: library.flatten(tree),
+    "flatten, treedef hashed": flatten_and_hash,
     "map": lambda library, tree: library.map(lambda leaf: leaf, tree),
     "flatten with path": lambda library, tree: library.flatten_with_path(tree),
 }
 
 
-def peak_bytes() -> int:
-    """Return the largest memory that this process has had."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
-    return peak * unit
+KEPT = ("flatten", "flatten, treedef hashed")
+"""The functions of which what is kept counts, not the peak."""
 
 
-def present_bytes() -> int:
-    """Return the memory that this process has."""
-    fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
-    return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+def bytes_of(field: str) -> int:
+    """Return a field of the status of this process: "VmRSS", or its peak, "VmHWM"."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    _, value = status.split(f"{field}:")
+    kibibytes, _, _ = value.strip().partition(" ")
+    return int(kibibytes) * 1024
+
+
+def forget_peak() -> None:
+    """Let the peak of this process be what it has now."""
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
 
 
 def measure_here(library_name: str, function_name: str, title: str) -> float:
@@ -64,15 +76,14 @@ def measure_here(library_name: str, function_name: str, title: str) -> float:
     walk = FUNCTIONS[function_name]
     walk(library, {"a": [1.0, 2.0]})
     tree = LARGE[title]()
-    leaves = len(tree_leaves(tree))
     gc.collect()
     gc.disable()
-    count_bytes = present_bytes if function_name == "flatten" else peak_bytes
-    before = count_bytes()
+    forget_peak()
+    before = bytes_of("VmRSS")
     result = walk(library, tree)
-    grown = count_bytes() - before
+    after = bytes_of("VmRSS" if function_name in KEPT else "VmHWM")
     del result  # not earlier: what is kept is measured
-    return grown / leaves
+    return (after - before) / len(tree_leaves(tree))
 
 
 def measure(library: str, function: str, title: str) -> float:

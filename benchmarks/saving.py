@@ -17,6 +17,7 @@ import dataclasses
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -26,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from memory import peak_bytes
 from reports import PERFORMANCE, conditions, replace_section, table_row
 
 import leafwise as lw
@@ -150,6 +150,13 @@ LIBRARIES = {
 }
 
 
+def peak_megabytes() -> float:
+    """Return the largest memory that this process has had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux KiB
+    return peak * unit / 1e6
+
+
 def measure_here(name: str, action: str, megabytes: int, folder: Path) -> list[float]:
     """Save or load in this process.
 
@@ -170,12 +177,12 @@ def measure_here(name: str, action: str, megabytes: int, folder: Path) -> list[f
         library.load(small_path, small_arrays)
         function = library.load
     os.sync()
-    peak = peak_bytes()
+    peak = peak_megabytes()
     start = time.perf_counter()
     result = function(path, arrays)
     seconds = time.perf_counter() - start
     del result  # not earlier: freeing the memory is not measured
-    return [seconds, (peak_bytes() - peak) / 1e6]
+    return [seconds, peak_megabytes() - peak]
 
 
 def measure(name: str, megabytes: int, folder: Path) -> Figures:

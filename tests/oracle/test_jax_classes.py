@@ -462,6 +462,7 @@ def test_jax_keeps_its_own_node_of_a_class_registered_again(jax_dataclasses):
     assert jax_dataclasses == [Point]
     assert lw.tree_leaves(point) == [1.0, "n"]
     assert jax.tree.leaves(point) == [1.0]
+    lw.integrations.enable("jax")  # which does not warn again
 
 
 def test_generated_functions_follow_a_class_that_is_registered_again():

@@ -262,9 +262,11 @@ def enable(name: str) -> None:
     if name not in FRAMEWORKS:
         names = ", ".join(map(repr, FRAMEWORKS))
         raise ValueError(f"unknown framework {name!r}; known: {names}")
+    framework = FRAMEWORKS[name]
     with _guard.lock:
         for cls in live_classes(_classes):
-            FRAMEWORKS[name].take(cls)
+            if framework.outcomes.get(cls) != "":
+                framework.take(cls)
 
 
 def once_loaded(name: str, action: Callable[[], None]) -> None:

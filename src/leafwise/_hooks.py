@@ -98,6 +98,66 @@ class Hooks:
 hooks: Final = Hooks()
 
 
+class Description:
+    """What lower packages ask of the objects of an upper one, class by class.
+
+    A class with such objects has its description as the attribute `__leafwise__`;
+    `description_of` returns it. The methods here are the answers of a class for which
+    its registration says enough.
+
+    Attributes:
+        has_kinds: Whether an object knows the kind of each of its attributes and items,
+            so that edits can set, add and remove those that are static, too.
+    """
+
+    has_kinds: bool = False
+
+    def outline(self, obj: Any) -> Any:
+        """Return the `Sketch` of an object, or None if its node type says enough.
+
+        Asked by texts, diagrams and pages.
+        """
+        return None
+
+    def contents(self, obj: Any, kind: Any) -> Any:
+        """Return the children of an object with their kinds, as `Contents`, or None.
+
+        Asked by summaries.
+
+        Args:
+            obj: The object.
+            kind: The kind of the attribute that holds it.
+        """
+        return None
+
+    def compared(self, obj: Any) -> Any:
+        """Return the value by which objects are compared, or `NotImplemented`.
+
+        Asked by fingerprints.
+        """
+        return NotImplemented
+
+    def marked(self, obj: Any, key: Any, value: Any) -> Any:
+        """Return a value of an object, marked with its kind where it has one.
+
+        Asked by edits that move a value to another key.
+        """
+        return value
+
+    def make_dataclass(self, options: dict[str, Any]) -> type[Any]:
+        """Make the class a dataclass; asked only if it has kinds.
+
+        Args:
+            options: Options of `dataclasses.dataclass`.
+        """
+        raise NotImplementedError
+
+
+def description_of(cls: type) -> Description | None:
+    """Return the description of a class, None if it has none."""
+    return getattr(cls, "__leafwise__", None)
+
+
 class Displayable:
     """Base of our classes that notebooks and rich display.
 

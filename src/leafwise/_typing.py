@@ -65,7 +65,7 @@ class FlattenNode(Protocol):
 class PytreeNode(Protocol):
     """An instance of a subclass of `Pytree`."""
 
-    def _leafwise_rule(self, where: str) -> Any: ...
+    __leafwise__: ClassVar[Any]
 
 
 class StateNode(Protocol):

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
 
+from ._hooks import description_of
 from ._text import safe_repr, short_repr
 from .core.node import Rule
 from .core.register import DataclassRule
@@ -91,14 +92,14 @@ def dataclass(
 
     def decorate(cls: Any) -> Any:
         check_class(cls)
-        make_pytree_dataclass = getattr(cls, "_leafwise_dataclass", None)
-        if make_pytree_dataclass is not None:
+        description = description_of(cls)
+        if description is not None and description.has_kinds:
             if namespace != GLOBAL:
                 raise TypeError(
                     f"{cls.__qualname__} is a Pytree and therefore a node in every "
                     "namespace; omit namespace"
                 )
-            return make_pytree_dataclass(options)
+            return description.make_dataclass(options)
         return register_dataclass(
             dataclasses.dataclass(cls, **options),
             namespace=namespace,

@@ -82,7 +82,7 @@ def test_off_means_off():
     with lw.engine.eager():
         for _ in range(3):
             lookup(Layer).flatten(layer)
-    layer._leafwise_fields.read = lambda node: pytest.fail("was used")
+    layer._leafwise.fields.read = lambda node: pytest.fail("was used")
     with lw.engine.disabled():
         assert lookup(Layer).flatten(layer)[0] == (1.0,)
-    layer._leafwise_fields.read = None
+    layer._leafwise.fields.read = None

@@ -225,7 +225,7 @@ def test_freezing_is_taken_back(graph, key):
         if isinstance(value, nn.Param):
             test = meant[0] if meant else nn.filters.Everything()
             is_meant = test(path, values[path])
-            assert value._leafwise_is_frozen == is_meant
+            assert value.get_metadata("frozen", False) == is_meant
             assert value.get_raw_value() is values[path].get_raw_value()
             assert nn.filters.OfType(nn.Param)(path, value) != is_meant
     assert not list(nn.to_flat_state(nn.state(frozen, nn.Param))) or meant

@@ -8,6 +8,7 @@ import pytest
 import leafwise as lw
 from leafwise import nn
 from leafwise.nn.instance import assign
+from leafwise.nn.pytree import PytreeSpec
 
 
 ARRAY = np.ones(2)
@@ -175,11 +176,16 @@ def test_equality_with_plain_containers():
     assert nn.List([]) != nn.Dict()
 
 
-class Grid(lw.Pytree):
-    """A container of one's own: its items are entries under keys in tuples."""
+class GridSpec(PytreeSpec):
+    has_items = True
+    brackets = ("({", "})")
 
-    _leafwise_has_items = True
-    _leafwise_brackets = "({", "})"
+    def entry_name(self, obj, part):
+        return part if part == "note" else (part,)
+
+
+class Grid(lw.Pytree, spec=GridSpec):
+    """A container of one's own: its items are entries under keys in tuples."""
 
     def __setitem__(self, key, value):
         assign(self, (key,), value)

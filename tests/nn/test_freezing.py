@@ -7,6 +7,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.nn.variables import is_frozen
 
 
 PARAMETER, STATE, FROZEN = nn.Kind.PARAMETER, nn.Kind.STATE, nn.Kind.FROZEN
@@ -102,8 +103,8 @@ def test_it_stays_with_what_is_copied():
     ):
         assert of_kind(again, PARAMETER) == []
         assert lw.tree_structure(again) == lw.tree_structure(frozen)
-    assert nn.Param(1.0, frozen=True)._leafwise_is_frozen
-    assert not nn.freeze(nn.Param(1.0)).replace(2.0, frozen=False)._leafwise_is_frozen
+    assert is_frozen(nn.Param(1.0, frozen=True))
+    assert not is_frozen(nn.freeze(nn.Param(1.0)).replace(2.0, frozen=False))
 
 
 def test_a_new_variable_in_the_place_of_a_frozen_one_is_not_frozen():
@@ -181,10 +182,10 @@ def test_what_stands_twice_is_frozen_in_all_places():
     for what in ((), (nn.filters.PathContains("a"),)):
         frozen = nn.freeze(net, *what)
         assert frozen.a is frozen.b[0]
-        assert frozen.a._leafwise_is_frozen
+        assert is_frozen(frozen.a)
         assert frozen.c is frozen.d["again"]
         assert (frozen.c.name_to_kind["bare"] is FROZEN) == (what == ())
-    assert not weight._leafwise_is_frozen
+    assert not is_frozen(weight)
     assert net.c.name_to_kind["bare"] is PARAMETER
 
 

@@ -66,7 +66,7 @@ def test_objects_that_are_no_nodes_have_one_rule():
     """Whoever asks first makes it."""
     for at in count():
         cls = type("Quiet", (lw.Pytree,), {}, pytree=False)
-        spec = cls._leafwise_spec
+        spec = cls.__leafwise__
         inner = []
         files = ("nn/instance.py",)
         with interrupted(lambda: inner.append(spec.rule), at, files) as done:  # noqa: B023

@@ -57,7 +57,7 @@ def test_very_many_layouts():
         bag.y = lw.data(0)
         bags.append(bag)
     assert lw.tree_leaves(bags) == [leaf for i in range(1500) for leaf in (i, 0)]
-    assert len(Bag._leafwise_known) <= 1000
+    assert len(Bag.__leafwise__.descriptions) <= 1000
 
 
 def test_constructors_that_return_something_else():

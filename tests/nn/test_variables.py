@@ -184,3 +184,17 @@ def test_metadata_by_a_filter_that_is_named():
     model = nn.List([nn.Param(1.0), nn.Cache(2.0)])
     nn.set_metadata(model, only=nn.Param, unit="m")
     assert [x.get_metadata() for x in model] == [{"unit": "m"}, {}]
+
+
+def test_a_type_of_variables_has_a_kind():
+    """It is inherited, and filters and attributes go by it."""
+
+    class Average(nn.Variable, kind=nn.Kind.STATE):
+        pass
+
+    class Moving(Average):
+        pass
+
+    model = nn.Dict(a=Average(1.0), m=Moving(2.0), v=nn.Variable(3.0))
+    assert list(nn.state(model, nn.Kind.STATE)) == ["a", "m"]
+    assert list(nn.state(model, nn.Kind.DATA)) == ["v"]

@@ -17,6 +17,7 @@ from helpers.peers import peer
 from helpers.random_trees import Box, Layer, every_tree
 from leafwise import nn
 from leafwise.core.context import context_of
+from leafwise.nn.pytree import PytreeSpec
 from leafwise.show.outline import outline
 
 
@@ -227,9 +228,13 @@ class Lines:
         return "Lines(\n    1\n)\r\x1b[31m\u202e"
 
 
-class Mute(lw.Pytree):
-    def _leafwise_sketch(self):
+class MuteSpec(PytreeSpec):
+    def outline(self, obj):
         raise ValueError("no")
+
+
+class Mute(lw.Pytree, spec=MuteSpec):
+    pass
 
 
 class Fails:

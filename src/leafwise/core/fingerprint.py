@@ -14,6 +14,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Set
 from typing import TYPE_CHECKING, Any, Final
 
+from .._hooks import description_of
 from .._records import Frozen
 from .._runtime import named_object
 from .._text import typed_repr
@@ -263,9 +264,11 @@ def _content_of(value: Any) -> Any:
         return _name_of(value)
     if isinstance(value, Frozen):
         return [getattr(value, name) for name in value.__match_args__]
-    compared = getattr(cls, "_leafwise_compared", None)
-    if compared is not None:
-        return [compared(value)]
+    description = description_of(cls)
+    if description is not None:
+        compared = description.compared(value)
+        if compared is not NotImplemented:
+            return [compared]
     for base in cls.__mro__[1:]:
         form = form_of(base)
         if form is None or form.content is None:

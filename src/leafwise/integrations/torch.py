@@ -235,11 +235,9 @@ def _skip(functions: Iterable[Any]) -> None:
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _WRITERS: Final = (
-    "nn.containers",
     "nn.instance",
     "nn.pytree",
     "nn.states",
-    "nn.transforms.calls",
     "nn.variables",
 )
 pending: Final[dict[str, Callable[[ModuleType], None]]] = {

@@ -19,9 +19,9 @@ import sys
 import types
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 
-from .._hooks import Displayable, hooks
+from .._hooks import Displayable, description_of, hooks
 from .._lazy import is_loading
 from .._runtime import add_class
 from .._text import FAULTS, safe_repr, safe_str, short_repr
@@ -81,10 +81,8 @@ class DataNode(Displayable):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # by this method the signatures of `tree_map` know a node
-
-        @classmethod
-        def _leafwise_rule(cls, where: str) -> Rule: ...
+    if TYPE_CHECKING:  # by this attribute the signatures of `tree_map` know a node
+        __leafwise__: ClassVar[Any]
 
 
 def is_data(value: Any) -> bool:
@@ -240,7 +238,16 @@ class Found(NamedTuple):
 # --------------------------------------------------------------------- walking
 
 
-def _rule_of(cls: type) -> Rule | None:
+def rule_of(cls: Any) -> Rule | None:
+    """Return the rule of a type, including objects that are not nodes of trees."""
+    rule = current.view.rules.get(cls) or current.view.resolve(cls)
+    if rule is None and issubclass(cls, DataNode):
+        description = description_of(cls)
+        return getattr(description, "rule", None)
+    return rule
+
+
+def _rule_in_any_namespace(cls: type) -> Rule | None:
     """Return the rule of a type, be it in some namespace only."""
     rule = current.view.resolve(cls)
     if rule is not None:
@@ -304,7 +311,7 @@ def _contents_of_partial(value: functools.partial[Any]) -> Contents:
 def _contents_of_node(value: Any) -> Contents | None:
     """Return the children of a node; None for another value."""
     cls = type(value)
-    rule = _rule_of(cls)
+    rule = _rule_in_any_namespace(cls)
     if rule is None:
         return None
     try:
@@ -542,17 +549,29 @@ def watch(provider: Provider) -> None:
     hooks.trace_level = provider
 
 
+def new_stamp() -> Any:
+    """Return the current trace level, None without a framework that traces."""
+    return None if hooks.trace_level is None else hooks.trace_level()
+
+
+def stamp_of(obj: Any) -> Any:
+    """Return the trace level at which an object was made."""
+    stamp = obj._leafwise.stamp if hasattr(obj, "_leafwise") else None
+    return hooks.outer_level if stamp is None else stamp
+
+
+def set_stamp(obj: Any, stamp: Any) -> None:
+    """Set the trace level at which an object counts as made."""
+    obj._leafwise.stamp = stamp
+
+
 def check_level(obj: Any, what: str) -> None:
     """Raise an error if an object is changed at another trace level than its own.
 
     Raises:
         TraceError: It was made at another level.
     """
-    current_level = hooks.trace_level
-    if current_level is None:
-        return
-    stamp = getattr(obj, "_leafwise_stamp", hooks.outer_level)
-    if stamp == current_level():
+    if hooks.trace_level is None or stamp_of(obj) == hooks.trace_level():
         return
     name = type(obj).__qualname__
     raise TraceError(

@@ -19,8 +19,9 @@ from .._hooks import hooks
 from .._text import safe_repr, typed_repr
 from ..errors import StructureError
 from .checks import check_level
-from .instance import Kinds, assign, decide, drop, kinds_in, set_fields, unmarked
-from .module import Module
+from .instance import assign, decide, drop, kinds_in, record_of, unmarked
+from .module import Module, ModuleSpec
+from .statics import Kinds
 
 
 __all__ = ["Dict", "List", "Sequential"]
@@ -28,7 +29,36 @@ __all__ = ["Dict", "List", "Sequential"]
 T = TypeVar("T")
 
 
-class List(Module, MutableSequence[T], Generic[T]):
+def _place_of(items: Sequence[Any], index: Any) -> int:
+    """Return a position counted from the start."""
+    try:
+        place: int = range(len(items))[index]
+    except IndexError:
+        raise IndexError(
+            f"position {index} is out of bounds for a {type(items).__name__} of "
+            f"{len(items)} items"
+        ) from None
+    return place
+
+
+class _ListSpec(ModuleSpec):
+    """The description of lists, whose items have their positions as names."""
+
+    has_items = True
+    brackets = ("([", "])")
+
+    def entry_name(self, obj: Any, part: Any) -> Any:
+        """Return the name of an attribute, or a position counted from the start.
+
+        The position after the last one is that of a new item.
+        """
+        if isinstance(part, str) and part.isdecimal():
+            raise StructureError(f"the positions of a List are ints, got {part!r}")
+        is_old_place = isinstance(part, int) and part != len(obj)
+        return _place_of(obj, part) if is_old_place else part
+
+
+class List(Module, MutableSequence[T], Generic[T], spec=_ListSpec):
     """A list whose items are data or static, like attributes of a `Pytree`.
 
     Arrays and other data are children, and everything else is static. Wrap an item in
@@ -56,9 +86,6 @@ class List(Module, MutableSequence[T], Generic[T]):
     Modelled on `flax.nnx.List`.
     """
 
-    _leafwise_has_items = True
-    _leafwise_brackets = "([", "])"
-
     def __init__(self, items: Iterable[T] = ()) -> None:
         self.extend(items)
 
@@ -71,7 +98,7 @@ class List(Module, MutableSequence[T], Generic[T]):
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, list | List):
-            return self is other or [*self] == [*other]
+            return self is other or list(self) == list(other)
         return NotImplemented
 
     def __hash__(self) -> int:
@@ -107,13 +134,13 @@ class List(Module, MutableSequence[T], Generic[T]):
         if isinstance(index, slice):
             return [values[place] for place in range(len(self))[index]]
         if type(index) is not int or index not in values:
-            index = self._place(index)
+            index = _place_of(self, index)
         return values[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         check_level(self, f"[{index}]")
         if not isinstance(index, slice):
-            assign(self, self._place(index), value)
+            assign(self, _place_of(self, index), value)
             return
         places = range(len(self))[index]
         values = list(value)
@@ -141,30 +168,16 @@ class List(Module, MutableSequence[T], Generic[T]):
     def _refill(self, pairs: Sequence[tuple[Any, Any]]) -> None:
         """Replace all items."""
         values: dict[Any, Any] = vars(self)
-        kinds: Kinds = {n: k for n, k in kinds_in(self).items() if type(n) is str}
+        kinds: Kinds = {}
+        for name, kind in kinds_in(self).items():
+            if type(name) is str:
+                kinds[name] = kind
         for place in range(len(self)):
             del values[place]
         for place, (value, kind) in enumerate(pairs):
             values[place] = value
             kinds[place] = kind
-        set_fields(self, kinds)
-
-    def _place(self, index: Any) -> int:
-        """Return a position counted from the start."""
-        try:
-            place: int = range(len(self))[index]
-        except IndexError:
-            raise IndexError(
-                f"position {index} is out of bounds for a {type(self).__name__} of "
-                f"{len(self)} items"
-            ) from None
-        return place
-
-    def _leafwise_name(self, part: Any) -> Any:
-        if isinstance(part, str) and part.isdecimal():
-            raise StructureError(f"the positions of a List are ints, got {part!r}")
-        is_place = isinstance(part, int) and part != len(self)
-        return self._place(part) if is_place else part
+        record_of(self).fields = kinds
 
 
 class Sequential(List[Any]):
@@ -193,18 +206,31 @@ class Sequential(List[Any]):
         result: Any = args[0] if len(args) == 1 else args or kwargs or None
         for function in self:
             result = function(*args, **kwargs)
-            args, kwargs = (result,), {}
+            args = (result,)
+            kwargs = {}
             if type(result) is tuple:
                 args = result
             elif type(result) is dict:
-                args, kwargs = (), result
+                args = ()
+                kwargs = result
         return result
 
 
 # ------------------------------------------------------------------------- Dict
 
 
-class Dict(Module, MutableMapping[str, T], Generic[T], order="name"):
+class _DictSpec(ModuleSpec):
+    """The description of dicts, whose items have their keys as names, in tuples."""
+
+    has_items = True
+    brackets = ("({", "})")
+
+    def entry_name(self, obj: Any, part: Any) -> Any:
+        """Return the name of an attribute if there is one, else that of an item."""
+        return part if part in kinds_in(obj) else (part,)
+
+
+class Dict(Module, MutableMapping[str, T], Generic[T], order="name", spec=_DictSpec):
     """A dict whose items are data or static, like attributes of a `Pytree`.
 
     You can access items by key and, unless a method has the same name, as attributes.
@@ -231,9 +257,6 @@ class Dict(Module, MutableMapping[str, T], Generic[T], order="name"):
 
     Modelled on `flax.nnx.Dict`.
     """
-
-    _leafwise_has_items = True
-    _leafwise_brackets = "({", "})"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, dict | Dict):
@@ -298,8 +321,7 @@ class Dict(Module, MutableMapping[str, T], Generic[T], order="name"):
             elif hasattr(type(self), name):
                 raise AttributeError(
                     f"{safe_repr(name)} is a reserved name of {type(self).__name__}; "
-                    "write "
-                    f"obj[{safe_repr(name)}] = ... for an item"
+                    f"write obj[{safe_repr(name)}] = ... for an item"
                 )
             else:
                 self[name] = value
@@ -309,6 +331,3 @@ class Dict(Module, MutableMapping[str, T], Generic[T], order="name"):
                 del self[name]
             else:
                 super().__delattr__(name)
-
-    def _leafwise_name(self, part: Any) -> Any:
-        return part if part in kinds_in(self) else (part,)

@@ -27,9 +27,18 @@ from collections.abc import (
 from itertools import chain
 from operator import is_
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
-from .._hooks import Displayable
+from .._hooks import Description, Displayable
 from .._records import MISSING
 from .._runtime import add_class
 from .._text import safe_repr, short_repr
@@ -48,26 +57,40 @@ from ..errors import CycleError, StructureError
 from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..show.sketch import Child, Sketch
-from .checks import check_level, holds_data, is_data, looks_like_array
-from .filters import FROZEN, Filter, partition
+from .checks import check_level, holds_data, is_data, looks_like_array, rule_of
+from .filters import Filter, partition
 from .instance import (
     OBJECTS,
-    Statics,
     assign,
     below,
     check,
     drop,
     is_unchecked,
-    key_of,
     kinds_in,
     parts_of,
     refill,
-    rule_of,
-    snapshot,
 )
 from .pytree import Pytree
-from .states import State, as_state, from_flat_state, left_over, merge_state, walk_state
-from .variables import Variable, bare, make_variable, metadata_in, metadata_of
+from .spec import spec_of
+from .states import (
+    State,
+    as_state,
+    from_flat_state,
+    left_over,
+    merge_state,
+    walk_state,
+)
+from .statics import Statics, key_of, snapshot
+from .variables import (
+    FROZEN,
+    Variable,
+    aux_of,
+    bare,
+    is_frozen,
+    make_variable,
+    metadata_in,
+    raw_metadata,
+)
 
 
 __all__ = [
@@ -139,6 +162,18 @@ _CONSTANT: Final = rule_of(Constant)
 _REFERENCE: Final = rule_of(Reference)
 
 
+class _GraphDefDescription(Description):
+    """The description of graphdefs, which are shown and compared as treedefs."""
+
+    def outline(self, obj: GraphDef) -> Sketch:
+        """Return the sketch of a graphdef."""
+        return Sketch([Child(None, obj.treedef)], "GraphDef(", ")")
+
+    def compared(self, obj: GraphDef) -> Any:
+        """Return the treedef."""
+        return obj.treedef
+
+
 class GraphDef(Displayable, Generic[M]):
     """The structure of a graph of objects, without its values.
 
@@ -164,6 +199,7 @@ class GraphDef(Displayable, Generic[M]):
     """
 
     __slots__ = ("_code", "_paths", "_treedef")
+    __leafwise__: ClassVar[Description] = _GraphDefDescription()
 
     def __init__(
         self, code: Iterable[Entry], paths: Iterable[Path] | None = None
@@ -204,13 +240,6 @@ class GraphDef(Displayable, Generic[M]):
 
     def __repr__(self) -> str:
         return f"GraphDef({code_text(self.treedef._code, _brackets)})"
-
-    def _leafwise_sketch(self) -> Sketch:
-        return Sketch([Child(None, self.treedef)], "GraphDef(", ")")
-
-    def _leafwise_compared(self) -> Any:
-        """Return what `==` compares, for a fingerprint."""
-        return self.treedef
 
 
 def _steps(code: Iterator[Entry]) -> Iterator[Step]:
@@ -284,7 +313,7 @@ def kinds_of(code: Iterable[Entry]) -> list[Kind]:
             return
         kinds = [kind] * arity
         if type(aux) is Statics and not is_final:
-            kinds = rule.cls._leafwise_kinds(aux, kind)
+            kinds = rule.cls.__leafwise__.child_kinds(aux, kind)
             is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
         if tag == VARIABLE:
             found.extend(kinds)
@@ -350,7 +379,7 @@ class FlatGraph:
             self.again.append((number, path, holder))
         elif sort == VARIABLE:
             self._count(value, path)
-            self.code.append((VARIABLE, rule, 1, metadata_of(value)))
+            self.code.append((VARIABLE, rule, 1, aux_of(value)))
             self._add_value(value, path, holder)
         else:
             if sort == NODE:
@@ -627,9 +656,8 @@ class KnownGraph:
             variable = tracked[number]
             if type(variable) is not rule.cls:
                 return None
-            if (variable._leafwise_metadata or aux.values) and not _is_same(
-                rule, metadata_of(variable), aux
-            ):
+            has_metadata = raw_metadata(variable) or aux.values
+            if has_metadata and not _is_same(rule, aux_of(variable), aux):
                 return None
         if (
             len({*map(id, tracked)}) != len(tracked)
@@ -644,7 +672,7 @@ class KnownGraph:
         types = {type(leaf) for leaf, is_variable in leaves if not is_variable}
         if not all(map(self._is_leaf, types - self._leaf_types)):
             return None
-        values = [leaf._leafwise_value if boxed else leaf for leaf, boxed in leaves]
+        values = [leaf._leafwise.value if boxed else leaf for leaf, boxed in leaves]
         return values, tracked
 
     def _is_leaf(self, cls: type) -> bool:
@@ -1012,7 +1040,7 @@ def _plan(
             params = getattr(node, "__dataclass_params__", None)
             if params is not None and params.frozen:
                 raise wrong(where, f"no value: a {type(node).__name__} is frozen", new)
-            check(node, node._leafwise_name(part), new)
+            check(node, spec_of(node).entry_name(node, part), new)
         elif child is MISSING and not isinstance(node, dict):
             there = ", ".join(map(short_repr, [*known][:5])) or "nothing"
             text = f"{where} does not exist; available: {there}"
@@ -1043,15 +1071,15 @@ def write(holder: Any, key: Any, value: Any) -> None:
     A variable stays frozen, or not frozen; no `set_value` is called.
     """
     if isinstance(holder, Pytree):
-        name = holder._leafwise_name(key)
+        name = spec_of(holder).entry_name(holder, key)
         check_level(holder, str(key_of(name)))
         assign(holder, name, value)
     elif not isinstance(holder, Variable):
         holder[key] = value
     else:
         if not isinstance(value, Variable):
-            value = make_variable(Variable, value, holder._leafwise_metadata)
-        elif value._leafwise_is_frozen is not holder._leafwise_is_frozen:
+            value = make_variable(Variable, value, raw_metadata(holder))
+        elif is_frozen(value) is not is_frozen(holder):
             metadata = value.get_metadata()
             if metadata.pop(FROZEN, None) is not True:
                 metadata[FROZEN] = True
@@ -1062,7 +1090,7 @@ def write(holder: Any, key: Any, value: Any) -> None:
 def _undoing(holder: Any) -> Callable[[], None]:
     """Return a function that brings back what is in a holder now."""
     if isinstance(holder, Variable):
-        before = bare(holder), holder._leafwise_metadata
+        before = bare(holder), raw_metadata(holder)
         return lambda: holder.update_from_state(make_variable(Variable, *before))
     if isinstance(holder, Pytree):
         values, kinds = dict(vars(holder)), dict(kinds_in(holder))
@@ -1144,7 +1172,7 @@ def pop(node: Any, *filters: Filter) -> Any:
         if isinstance(holder, dict):
             del holder[path[-1]]
         else:
-            drop(holder, holder._leafwise_name(path[-1]))
+            drop(holder, spec_of(holder).entry_name(holder, path[-1]))
     return tuple(states) if len(states) > 1 else states[0]
 
 

@@ -11,16 +11,18 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar, get_origin, overload
+from typing import Any, Final, ParamSpec, Self, TypeVar, get_origin, overload
 
 from .._records import MISSING
 from .._text import safe_repr, short_repr
 from ..core.codec import aux_form_of
+from ..core.node import Rule
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..fields import Kind, Marked
 from ..ops.map import tree_map
-from .filters import FROZEN, Filter, judge, predicate
+from .checks import rule_of
+from .filters import Filter, judge, predicate
 from .graph import (
     Path,
     clone,
@@ -38,13 +40,21 @@ from .instance import (
     decide,
     drop,
     kinds_in,
-    part_of,
-    rule_of,
+    record_of,
     set_kind,
 )
-from .pytree import MODE, Pytree, name_to_kind
+from .pytree import MODE, Pytree, PytreeSpec, name_to_kind
+from .spec import spec_of
 from .states import State, from_flat_state, no_such_item, walk_state
-from .variables import Intermediate, Perturbation, Variable, make_variable
+from .statics import part_of
+from .variables import (
+    FROZEN,
+    Intermediate,
+    Perturbation,
+    Variable,
+    kind_in,
+    make_variable,
+)
 from .variables import variable_type as named_type
 
 
@@ -70,7 +80,8 @@ V = TypeVar("V")
 
 CAPTURED: Final = "_leafwise_captured"
 """The attribute of a module that holds what it stores while it is captured: a tuple
-with a variable for each captured type, whose value is a dict by name."""
+with a variable for each captured type, whose value is a dict by name. It is data like
+others, so that transforms inside of the captured function carry it along."""
 
 
 class _Mode:
@@ -85,8 +96,10 @@ class _Mode:
 
     def __set__(self, obj: Any, value: Any) -> None:
         is_new = MODE not in vars(obj)
-        is_building = getattr(obj, "_leafwise_building", False)
-        is_own = is_building if is_new else kinds_in(obj)[MODE] is not Kind.STATIC
+        if is_new:
+            is_own = record_of(obj).is_building
+        else:
+            is_own = kinds_in(obj)[MODE] is not Kind.STATIC
         if is_own or value is not True:
             kind = decide(obj, MODE, value) or (None if is_own else Kind.STATIC)
             vars(obj)[MODE] = value
@@ -156,7 +169,13 @@ def _attribute_writes(
     return writes
 
 
-class Module(Pytree, order="insertion", kind=Kind.MODULE):
+class ModuleSpec(PytreeSpec):
+    """The description of a class of modules."""
+
+    is_module = True
+
+
+class Module(Pytree, order="insertion", kind=Kind.MODULE, spec=ModuleSpec):
     """Base class of modules, whose attributes are parameters, state or other modules.
 
     A module is a `Pytree` whose children are in the order of their first assignment. An
@@ -192,8 +211,6 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
     The kinds are those of PAX. The class combines the modules of PAX and Flax NNX.
     """
-
-    _leafwise_is_module: ClassVar[bool] = True
 
     @property
     def name_to_kind(self) -> Mapping[str, Kind]:
@@ -299,7 +316,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             >>> Counter.tree_unflatten(aux, [5]).count
             5
         """
-        children, aux = type(self)._leafwise_spec.rule.flatten(self)
+        children, aux = spec_of(self).rule.flatten(self)
         return list(children), aux
 
     @classmethod
@@ -314,7 +331,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             TreeDefError: The children or the aux data are not those of a module of this
                 class.
         """
-        rule = cls._leafwise_spec.rule
+        rule: Rule = cls.__leafwise__.rule
         children = list(children)
         if not aux_form_of(rule).fits(rule, len(children), aux):
             raise TreeDefError(
@@ -362,10 +379,13 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         Modelled on `flax.nnx.Module.sow`.
         """
-        stored, keep = self._leafwise_stored(type_of(variable_type), name)
-        if keep is not None:
-            keep(reduce_fn(init_fn() if stored is MISSING else stored, value))
-        return keep is not None
+        stored, store = _stored(self, type_of(variable_type), name)
+        if store is None:
+            return False
+        if stored is MISSING:
+            stored = init_fn()
+        store(reduce_fn(stored, value))
+        return True
 
     def perturb(
         self,
@@ -401,53 +421,52 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         Modelled on `flax.nnx.Module.perturb`.
         """
-        stored, keep = self._leafwise_stored(type_of(variable_type), name)
-        if stored is MISSING and keep is None:
-            return value
+        stored, store = _stored(self, type_of(variable_type), name)
         if stored is MISSING:
+            if store is None:
+                return value
             stored = tree_map(zeros_like, value)
-            keep(stored)
+            store(stored)
         perturbed: V = tree_map(operator.add, stored, value)
         return perturbed
 
-    def _leafwise_stored(self, cls: type[Variable], name: str) -> tuple[Any, Any]:
-        """Return the value stored under a name, and a function that stores another one.
 
-        The value is MISSING if there is none; the function is None while `capture`
-        captures other types.
+def _stored(
+    module: Module, cls: type[Variable], name: str
+) -> tuple[Any, Callable[[Any], None] | None]:
+    """Return the value stored under a name, and a function that stores another one.
 
-        Raises:
-            ValueError: The name belongs to something else.
-        """
-        boxes = vars(self).get(CAPTURED)
-        for box in boxes or ():
-            if type(box) is cls:
-                return box.get_raw_value().get(name, MISSING), functools.partial(
-                    _put, box, name
-                )
-        variable: Any = getattr(self, name, None)
-        keep: Callable[[Any], Any]
-        if name not in vars(self) and variable is None:
-            stored = MISSING
+    The value is MISSING if there is none; the function is None while `capture` captures
+    other types.
 
-            def set_attribute(new: Any) -> None:
-                setattr(self, name, cls(new))
+    Raises:
+        ValueError: The name belongs to something else.
+    """
+    boxes = vars(module).get(CAPTURED)
+    for box in boxes or ():
+        if type(box) is cls:
+            stored = box.get_raw_value().get(name, MISSING)
+            return stored, functools.partial(_store_in_box, box, name)
+    variable: Any = getattr(module, name, None)
+    is_new = name not in vars(module) and variable is None
+    if not is_new and type(variable) is not cls:
+        expected, actual = type_names(cls, type(variable))
+        raise ValueError(
+            f"Expected {name!r} of {type(module).__name__} to be of type "
+            f"{expected!r}, got {actual!r}; choose another name"
+        )
 
-            keep = set_attribute
-
-        elif type(variable) is cls:
-            stored = variable.get_value()
-            keep = variable.set_value
+    def store(value: Any) -> None:
+        if is_new:
+            setattr(module, name, cls(value))
         else:
-            expected, actual = type_names(cls, type(variable))
-            raise ValueError(
-                f"Expected {name!r} of {type(self).__name__} to be of type "
-                f"{expected!r}, got {actual!r}; choose another name"
-            )
-        return stored, keep if boxes is None else None
+            variable.set_value(value)
+
+    stored = MISSING if is_new else variable.get_value()
+    return stored, store if boxes is None else None
 
 
-def _put(box: Variable, name: str, value: Any) -> None:
+def _store_in_box(box: Variable, name: str, value: Any) -> None:
     """Set a captured value; the `set_value` of a subclass is for single values."""
     values = {**box.get_raw_value(), name: value}
     box.update_from_state(make_variable(Variable, values, {}))
@@ -574,7 +593,7 @@ def capture(
     """
     if isinstance(function, type) and issubclass(function, Variable):
         return lambda decorated: capture(decorated, function, *types, init=init)
-    captured_types = tuple(map(type_of, types))
+    captured_types = tuple(type_of(cls) for cls in types)
     if not types and init is None:
         captured_types = (Intermediate,)
     bound = getattr(function, "__self__", function)
@@ -798,7 +817,7 @@ def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
         write(owner, name, value)
     is_training = bool(modes[MODE])
     for _, value in list(iter_graph(tree)):
-        if isinstance(value, Pytree) and value._leafwise_is_module:
+        if isinstance(value, Module):
             attribute = inspect.getattr_static(type(value), MODE)
             # A property of the user's own is not assigned.
             if type(attribute) is _Mode or not hasattr(attribute, "__get__"):
@@ -869,7 +888,7 @@ def freeze(tree: T, only: Filter = ..., /) -> T:
 
     Modelled on `freeze_parameters` in PAX.
     """
-    return _changed(tree, only, Kind.FROZEN, "freeze")
+    return _with_parameters(tree, only, Kind.FROZEN, "freeze")
 
 
 def unfreeze(tree: T, only: Filter = ..., /) -> T:
@@ -894,44 +913,45 @@ def unfreeze(tree: T, only: Filter = ..., /) -> T:
 
     Modelled on `unfreeze_parameters` in PAX.
     """
-    return _changed(tree, only, Kind.PARAMETER, "unfreeze")
+    return _with_parameters(tree, only, Kind.PARAMETER, "unfreeze")
 
 
-def _changed(tree: T, only: Filter, wanted: Kind, verb: str) -> T:
-    """Return a tree in which the chosen parameters are of a kind."""
+def _with_parameters(tree: T, only: Filter, new_kind: Kind, verb: str) -> T:
+    """Return a tree in which the parameters that a filter matches are of a kind."""
     if rule_of(type(tree)) is None:
         raise TypeError(
             f"{verb} takes an object, a variable or a container with these, got a bare "
             f"{type(tree).__name__}"
         )
-    meant, is_found = predicate(only), only is ...
+    matches = predicate(only)
+    has_match = only is ...
     fresh: T = copy_graph(tree, True, lambda leaf: leaf)
     flat = flatten_graph(fresh)
     for value, path, kind in zip(
         flat.leaves, flat.paths, kinds_of(flat.code), strict=True
     ):
-        if (
-            isinstance(value, Variable)
-            and not {kind, value._leafwise_kind}.isdisjoint(_PARAMETERS)
-            and judge(meant, path, value, kind)
-        ):
-            is_found = True
-            if wanted is Kind.FROZEN:
+        if not isinstance(value, Variable):
+            continue
+        if kind not in _PARAMETERS and kind_in(Kind.DATA, value) not in _PARAMETERS:
+            continue
+        if judge(matches, path, value, kind):
+            has_match = True
+            if new_kind is Kind.FROZEN:
                 value.set_metadata(FROZEN, True)
             elif value.has_metadata(FROZEN):
                 value.del_metadata(FROZEN)
     for obj, path in zip(flat.tracked, flat.first, strict=True):
-        for name, value in vars(obj).items() if isinstance(obj, Pytree) else ():
+        if not isinstance(obj, Pytree):
+            continue
+        for name, value in vars(obj).items():
             kind = kinds_in(obj).get(name) or Kind.STATIC
-            if (
-                kind in _PARAMETERS
-                and not isinstance(value, Variable)
-                and judge(meant, (*path, part_of(name)), value, kind)
-            ):
-                is_found = True
-                set_kind(obj, name, wanted)
-    if not is_found:
-        raise ValueError(f"{safe_repr(meant)} matches no parameter to {verb}")
+            if kind not in _PARAMETERS or isinstance(value, Variable):
+                continue
+            if judge(matches, (*path, part_of(name)), value, kind):
+                has_match = True
+                set_kind(obj, name, new_kind)
+    if not has_match:
+        raise ValueError(f"{safe_repr(matches)} matches no parameter to {verb}")
     return fresh
 
 

@@ -8,7 +8,7 @@ methods of optax's; neither optax nor jax is needed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from .._lazy import real
 from .._text import short_repr
@@ -19,7 +19,7 @@ from .checks import check_level
 from .filters import Filter
 from .graph import state
 from .graph import update as write
-from .pytree import Pytree
+from .pytree import Pytree, PytreeSpec
 from .states import State, as_state, from_flat_state, walk_state
 from .variables import Variable
 
@@ -36,7 +36,7 @@ M = TypeVar("M")
 Path: TypeAlias = tuple[Any, ...]
 
 
-class OptState(Variable[Any]):
+class OptState(Variable[Any], kind=Kind.STATE):
     """Base class of the variables in the state of an optimizer.
 
     Example:
@@ -44,8 +44,6 @@ class OptState(Variable[Any]):
         >>> issubclass(nn.OptArray, nn.OptState)
         True
     """
-
-    _leafwise_kind: ClassVar[Kind] = Kind.STATE
 
 
 class OptArray(OptState):
@@ -84,7 +82,13 @@ class Transformation(Protocol):
         """Return the updates for gradients, and the next state."""
 
 
-class Optimizer(Pytree, Generic[M]):
+class _OptimizerSpec(PytreeSpec):
+    """The description of optimizers: files have the name of the transformation only."""
+
+    code_names = frozenset({"tx"})
+
+
+class Optimizer(Pytree, Generic[M], spec=_OptimizerSpec):
     """A gradient transformation with its state and a step counter.
 
     The optimizer does not hold the model; you pass it to each `update`. The state is a
@@ -125,8 +129,6 @@ class Optimizer(Pytree, Generic[M]):
 
     Modelled on `flax.nnx.Optimizer`.
     """
-
-    _leafwise_code: ClassVar[tuple[str, ...]] = ("tx",)  # files have its name only
 
     def __init__(self, model: M, tx: Transformation, *, wrt: Filter) -> None:
         params = state(model, wrt)

@@ -1,9 +1,8 @@
 """`Pytree` and `Object`: the bases of classes whose instances are trees.
 
-Owns the classes, what their subclasses may say, and how instances are made, copied,
-pickled and printed. They add no names to objects. What is done to one
-object, which kind an attribute gets and how objects are flattened is owned by
-`instance`.
+Here is what their subclasses can choose, and how instances are made, copied, pickled
+and printed; the classes have no public attributes. `instance` keeps the entries of an
+object and flattens it.
 """
 
 from __future__ import annotations
@@ -14,38 +13,37 @@ import inspect
 from abc import ABCMeta
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar
 
-from .._hooks import hooks
+from .._hooks import description_of, hooks
 from .._text import add_note
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import install, remembering
 from ..errors import KindError
-from ..fields import Kind
+from ..fields import Kind, Marked
 from ..show.pretty import pformat
 from ..show.sketch import Child, Contents, Sketch, label_of
-from .checks import check_level, items_in, learned, sort
+from .checks import check_level, items_in, learned, new_stamp, sort
 from .instance import (
     OBJECTS,
-    ClassSpec,
-    Order,
+    NewRecord,
     Shell,
     assign,
     blank,
     finish,
-    key_of,
     kinds_in,
     look_through,
     object_rule,
     put,
-    put_fields,
-    set_building,
-    set_fields,
+    record_of,
     set_kind,
+    set_record,
     settle,
 )
-from .variables import Variable, kind_in
+from .spec import ClassSpec, Order, spec_of
+from .statics import key_of, name_of
+from .variables import Variable, is_frozen, kind_in
 
 
 __all__ = [
@@ -61,13 +59,68 @@ MODE: Final = "is_training"
 
 _STATIC: Final = Kind.STATIC
 _NEW: Final = object()
-_OWN_SLOTS: Final = "_leafwise_"
 
 
 if TYPE_CHECKING:
     _MetaOfProtocols = ABCMeta
 else:
     _MetaOfProtocols = type(Protocol)
+
+
+class PytreeSpec(ClassSpec):
+    """The description of a class of pytrees, with what is shown of its objects."""
+
+    def outline(self, obj: Any) -> Sketch:
+        """Return the sketch of an object: its entries, but not private static ones."""
+        values, fields = settle(obj)
+        children = []
+        for name in sorted(values, key=lambda name: type(name) is str):  # items first
+            key = key_of(name)
+            kind = fields.kind_of(name)
+            if kind.is_data:
+                children.append(Child(key, values[name], kind=kind))
+            elif type(name) is not str or name[0] != "_":
+                children.append(Child(None, values[name], label_of(key), kind))
+        opening, closing = self.brackets
+        return Sketch(children, f"{type(obj).__name__}{opening}", closing)
+
+    def contents(self, obj: Any, kind: Kind) -> Contents:
+        """Return the children of an object with their kinds."""
+        children, aux = self.rule.flatten(obj)
+        holds: Literal["leaves", "arrays"] = "leaves" if self.pytree else "arrays"
+        return Contents(children, self.rule.keys, aux, aux.fields.child_kinds, holds)
+
+    def marked(self, obj: Any, key: Any, value: Any) -> Any:
+        """Return a value of an object, marked with the kind that it was given there."""
+        kind = kinds_in(obj).get(name_of(key))
+        return value if kind is None else Marked(kind, value)
+
+    def make_rule(self, where: str) -> Rule:
+        """Make the node type of the class; a subclass that is a pytree gets its own."""
+
+        def adapt(subclass: Any) -> Rule | None:
+            spec: ClassSpec = subclass.__leafwise__
+            return spec.make_rule(where) if spec.pytree else None
+
+        namespace = "" if self.pytree else OBJECTS
+        return object_rule(
+            self.cls, where=where, adapt=remembering(adapt), namespace=namespace
+        )
+
+    def make_dataclass(self, options: dict[str, Any]) -> type[Any]:
+        """Make the class a dataclass that keeps its own `repr`.
+
+        A method that is inherited is not the default of a field.
+        """
+        cls = self.cls
+        for name in inspect.get_annotations(cls):
+            if name not in vars(cls) and hasattr(getattr(cls, name, None), "__get__"):
+                setattr(cls, name, dataclasses.field())
+        decorated = dataclasses.dataclass(cls, **{"repr": False, **options})
+        spec: ClassSpec = decorated.__leafwise__
+        spec.forget()
+        _ = spec.declared  # refuses declarations that disagree
+        return decorated  # type: ignore[no-any-return]
 
 
 class PytreeMeta(_MetaOfProtocols):
@@ -85,16 +138,17 @@ class PytreeMeta(_MetaOfProtocols):
         __subclasscheck__ = ABCMeta.__subclasscheck__
 
         @property
-        def __signature__(cls) -> inspect.Signature:
-            """What `help` shows: the arguments of `__init__`, not those below."""
-            made = inspect.signature(cls.__init__)
-            return made.replace(parameters=[*made.parameters.values()][1:])
+        def __signature__(cls) -> inspect.Signature:  # noqa: N805  # of a metaclass
+            """The signature for `help`: that of `__init__`, not of `__call__` below."""
+            signature = inspect.signature(cls.__init__)
+            _, *parameters = signature.parameters.values()
+            return signature.replace(parameters=parameters)
 
-        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-            made = super().__call__(*args, **kwargs)
-            if type(made) is cls:
-                finish(made)
-            return made
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
+            obj = super().__call__(*args, **kwargs)
+            if type(obj) is cls:
+                finish(obj)
+            return obj
 
 
 class Pytree(Shell, metaclass=PytreeMeta):
@@ -143,21 +197,13 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     __slots__ = ()
 
-    _leafwise_is_module: ClassVar[bool] = False
-    _leafwise_has_items: ClassVar[bool] = False
-    _leafwise_brackets: ClassVar[tuple[str, str]] = "(", ")"
-
-    if TYPE_CHECKING:  # what `_adopt` puts in
-        _leafwise_spec: ClassSpec
-
     if not TYPE_CHECKING:  # it takes what `__init__` takes, and checkers ask that
 
         def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
-            """Make an object that has no attributes yet, and knows it."""
-            made = object.__new__(cls)
-            put_fields(made, {})
-            set_building(made, True)
-            return made
+            """Make an object without attributes, whose `__init__` runs next."""
+            obj = object.__new__(cls)
+            set_record(obj, NewRecord({}, None, new_stamp()))
+            return obj
 
     def __init_subclass__(
         cls,
@@ -166,36 +212,12 @@ class Pytree(Shell, metaclass=PytreeMeta):
         order: Order | None = None,
         strict: bool | None = None,
         kind: Kind | None = None,
+        spec: type[PytreeSpec] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
-        _adopt(cls, {"pytree": pytree, "order": order, "strict": strict, "kind": kind})
-
-    @classmethod
-    def _leafwise_rule(cls, where: str) -> Rule:
-        """Return the rule by which instances are flattened."""
-
-        def adapt(sub: Any) -> Rule | None:
-            return sub._leafwise_rule(where) if sub._leafwise_spec.pytree else None
-
-        namespace = "" if cls._leafwise_spec.pytree else OBJECTS
-        return object_rule(
-            cls, where=where, adapt=remembering(adapt), namespace=namespace
-        )
-
-    @classmethod
-    def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
-        """Make the class a dataclass that keeps its own `repr`.
-
-        A method that is inherited is not the default of a field.
-        """
-        for name in inspect.get_annotations(cls):
-            if name not in vars(cls) and hasattr(getattr(cls, name, None), "__get__"):
-                setattr(cls, name, dataclasses.field())
-        made = dataclasses.dataclass(cls, **{"repr": False, **options})
-        made._leafwise_spec.forget()
-        _ = made._leafwise_spec.declared
-        return made
+        options = {"pytree": pytree, "order": order, "strict": strict, "kind": kind}
+        _describe(cls, spec, options)
 
     # ------------------------------------------------------------------ attributes
 
@@ -205,14 +227,14 @@ class Pytree(Shell, metaclass=PytreeMeta):
             if hooks.trace_level is not None:
                 check_level(self, f".{name}")
             try:
-                fields = self._leafwise_fields
+                fields = self._leafwise.fields
             except AttributeError:  # it was created without `__new__`
-                set_fields(self, fields := {})
+                fields = record_of(self).fields
             kinds = fields if type(fields) is dict else fields.kinds
             kind = kinds.get(name, _NEW)
             cls = type(value)
             if kind is _NEW:
-                special = type(self)._leafwise_spec.special
+                special = type(self).__leafwise__.special
                 if cls in learned.plain and name not in special:
                     self.__dict__[name] = value
                     set_kind(self, name, None)
@@ -229,10 +251,6 @@ class Pytree(Shell, metaclass=PytreeMeta):
             object.__delattr__(self, name)
             settle(self)
 
-    def _leafwise_name(self, part: Any) -> Any:
-        """Return the name of the entry of an attribute or item."""
-        return part
-
     # ------------------------------------------------------- copying and printing
 
     def __getstate__(self) -> Any:
@@ -241,34 +259,11 @@ class Pytree(Shell, metaclass=PytreeMeta):
     def __setstate__(self, state: Any) -> None:
         put(self, "__dict__", dict(state))
 
-    @staticmethod
-    def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind]:
-        """Return the kinds of the children of an object with some aux data."""
-        return [*aux.fields.child_kinds]
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         if type(self).__reduce__ is not object.__reduce__:
             return self.__reduce__()
         state = self.__getstate__()
         return blank, (type(self), tuple(kinds_in(self).items())), state
-
-    def _leafwise_sketch(self) -> Sketch:
-        values, fields = settle(self)
-        children = []
-        for name in sorted(values, key=lambda name: type(name) is str):  # items first
-            key, kind = key_of(name), fields.kind_of(name)
-            if kind.is_data:
-                children.append(Child(key, values[name], kind=kind))
-            elif type(name) is not str or name[0] != "_":
-                children.append(Child(None, values[name], label_of(key), kind))
-        opening, closing = self._leafwise_brackets
-        return Sketch(children, f"{type(self).__name__}{opening}", closing)
-
-    def _leafwise_contents(self, _kind: Kind) -> Contents:
-        spec = type(self)._leafwise_spec
-        children, aux = spec.rule.flatten(self)
-        holds: Literal["leaves", "arrays"] = "leaves" if spec.pytree else "arrays"
-        return Contents(children, spec.rule.keys, aux, aux.fields.child_kinds, holds)
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -277,27 +272,40 @@ class Pytree(Shell, metaclass=PytreeMeta):
 # --------------------------------------------------------------------- classes
 
 
-def _adopt(cls: Any, options: Mapping[str, Any]) -> None:
-    """Read what a new class says of its objects."""
-    slots = vars(cls).get("__slots__", ())
-    listed = (slots,) if isinstance(slots, str) else slots
-    if not all(slot.startswith(_OWN_SLOTS) for slot in listed):
+def _describe(
+    cls: Any, spec_type: type[PytreeSpec] | None, options: Mapping[str, Any]
+) -> None:
+    """Give a new class its description.
+
+    Args:
+        cls: The class.
+        spec_type: The type of the description; by default, that of the base.
+        options: The options of the class; None for those of the base.
+    """
+    if vars(cls).get("__slots__", ()):
         raise TypeError(
             f"{cls.__qualname__} has __slots__, but the attributes of a Pytree are "
             "kept in its __dict__; leave __slots__ (or slots=True) out"
         )
-    bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
-    base = next((spec for spec in bases if spec is not None), None)
-    cls._leafwise_spec = ClassSpec(cls, base, options)
-    if cls._leafwise_spec.pytree:
+    base: Any = description_of(cls)  # it has none of its own yet
+    base_spec = base if isinstance(base, PytreeSpec) else None
+    if spec_type is None:
+        spec_type = PytreeSpec if base_spec is None else type(base_spec)
+    cls.__leafwise__ = spec_type(cls, base_spec, options)
+    if cls.__leafwise__.pytree:
         hooks.announce(cls)
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
-_adopt(Pytree, dict.fromkeys(("pytree", "order", "strict", "kind")))
-install(Pytree, lambda cls, **given: cls._leafwise_rule(_PACKAGE), inherit=True)
+def _rule_for(cls: Any, **_options: Any) -> Rule:
+    spec: ClassSpec = cls.__leafwise__
+    return spec.make_rule(_PACKAGE)
+
+
+_describe(Pytree, PytreeSpec, dict.fromkeys(("pytree", "order", "strict", "kind")))
+install(Pytree, _rule_for, inherit=True)
 
 
 class Object(Pytree, pytree=False):
@@ -357,14 +365,14 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     _require_pytree("name_to_kind", obj)
     values, fields = settle(obj)
     kinds: Mapping[str, Kind] = fields.mapping
-    held = {
-        name: kind_in(kinds[name], type(value), value._leafwise_metadata)
-        for name, value in values.items()
-        if name in kinds
-        and isinstance(value, Variable)
-        and (value._leafwise_is_frozen or kinds[name] is Kind.FROZEN)
-    }
-    return MappingProxyType({**kinds, **held}) if held else kinds
+    frozen_or_thawed: dict[str, Kind] = {}
+    for name, kind in kinds.items():
+        value = values[name]
+        if isinstance(value, Variable) and (is_frozen(value) or kind is Kind.FROZEN):
+            frozen_or_thawed[name] = kind_in(kind, value)
+    if frozen_or_thawed:
+        return MappingProxyType({**kinds, **frozen_or_thawed})
+    return kinds
 
 
 def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
@@ -401,15 +409,15 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     """
     _require_pytree("check_pytree", obj)
     learned.forget()
-    seen: dict[int, Any] = {}
+    visited: dict[int, Any] = {}  # by id; kept alive, so that no id is used twice
 
     def visit(value: Any, path: tuple[Any, ...]) -> None:
-        if id(value) in seen:
+        if id(value) in visited:
             return
-        seen[id(value)] = value
+        visited[id(value)] = value
         if not isinstance(value, Pytree):
             items = items_in(value) if sort(value) == "container" else ()
-        elif value._leafwise_spec.pytree or value is obj:
+        elif spec_of(value).pytree or value is obj:
             try:
                 settle(value)
                 look_through(value)
@@ -419,7 +427,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
                 raise
             if not recursive:
                 return
-            rule = value._leafwise_spec.rule
+            rule = spec_of(value).rule
             children, aux = rule.flatten(value)
             items = zip(rule.keys(aux, len(children)), children, strict=True)
         else:
@@ -467,13 +475,12 @@ def replace(obj: P, /, **changes: Any) -> P:
         >>> nn.replace(layer, size=4).size, layer.size
         (4, 3)
     """
-    known = name_to_kind(obj)
+    names = name_to_kind(obj).keys()
     for name in changes:
-        if name not in known and not isinstance(
-            getattr(type(obj), name, None), property
-        ):
+        is_property = isinstance(getattr(type(obj), name, None), property)
+        if name not in names and not is_property:
             raise AttributeError(f"{type(obj).__qualname__} has no attribute {name!r}")
-    made = copy.copy(obj)
+    copied = copy.copy(obj)
     for name, value in changes.items():
-        assign(made, name, value)
-    return made
+        assign(copied, name, value)
+    return copied

@@ -7,7 +7,7 @@ Flax NNX. jax is imported when the first stream is made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .._lazy import need
 from .._text import typed_repr
@@ -23,7 +23,7 @@ Shape: TypeAlias = int | tuple[int, ...]
 Shapes: TypeAlias = Shape | Mapping[Any, Shape | None] | None
 
 
-class RngState(Variable[Any]):
+class RngState(Variable[Any], kind=Kind.STATE):
     """Base class of the variables in a stream: its key and its count.
 
     Example:
@@ -31,8 +31,6 @@ class RngState(Variable[Any]):
         >>> issubclass(nn.RngKey, nn.RngState), issubclass(nn.RngCount, nn.RngState)
         (True, True)
     """
-
-    _leafwise_kind: ClassVar[Kind] = Kind.STATE
 
     @property
     def tag(self) -> str | None:  # type: ignore[override]  # of one, not of the type
@@ -101,7 +99,7 @@ _NAMES: Final = """
     xavier_normal xavier_uniform
 """
 _DRAWS: Final = frozenset(_NAMES.split())
-"""What may be drawn by its name: the functions of `jax.random`, and initializers."""
+"""What a stream can draw by name: the functions of `jax.random`, and initializers."""
 
 
 # ------------------------------------------------------------------------- streams
@@ -179,7 +177,7 @@ class RngStream(Pytree):
         return self._with_key(_jax().numpy.broadcast_to(key, shape + key.shape))
 
     def __getattr__(self, name: str) -> Any:
-        """Return what draws numbers of a distribution."""
+        """Return a function that draws numbers from a distribution."""
         if name not in _DRAWS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         function = getattr(_jax().random, name, None)
@@ -242,7 +240,7 @@ class Rngs(Pytree):
         return self._stream("default", AttributeError)()
 
     def __getattr__(self, name: str) -> Any:
-        """Return what draws numbers, or a stream."""
+        """Return a function that draws numbers, or a stream."""
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         if name in _DRAWS:
@@ -320,12 +318,22 @@ class Rngs(Pytree):
         change: Callable[[RngStream, Shape], RngStream],
         otherwise: Callable[[RngStream], RngStream],
     ) -> Rngs:
-        """Return streams that are made of these, by the first filter that means one."""
+        """Return new streams.
+
+        Args:
+            shapes: A shape for all streams, or by filter; the first filter that matches
+                a stream applies.
+            change: Makes a stream from one with a shape.
+            otherwise: Makes a stream from one without a shape.
+        """
         by_filter: Mapping[Filter, Shape | None]
         by_filter = shapes if isinstance(shapes, Mapping) else {...: shapes}
         cases = [(predicate(only), shape) for only, shape in by_filter.items()]
-        made = {}
+        streams = {}
         for name, stream in self.items():
-            shape = next((k for meant, k in cases if meant((), stream)), None)
-            made[name] = otherwise(stream) if shape is None else change(stream, shape)
-        return Rngs(made)
+            shape = next((k for matches, k in cases if matches((), stream)), None)
+            if shape is None:
+                streams[name] = otherwise(stream)
+            else:
+                streams[name] = change(stream, shape)
+        return Rngs(streams)

@@ -28,6 +28,7 @@ from typing import (
     overload,
 )
 
+from .._hooks import Description
 from .._text import is_similar, safe_repr, safe_str, short_repr
 from ..core.builtins import INSERTION_ORDERED
 from ..core.codec import AUX_FORMS, AuxForm, aux_form_of
@@ -74,7 +75,7 @@ Path: TypeAlias = tuple[Any, ...]
 _put: Final = object.__setattr__
 """Sets a slot of a state, whose own `__setattr__` sets an item."""
 
-items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise_items")
+items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise")
 """Returns the dict that a state keeps its items in."""
 
 
@@ -487,7 +488,7 @@ def _number_of(key: Any) -> Any:
 def _state_of(items: dict[Any, Any]) -> State:
     """Return a state that keeps its items in this dict."""
     state = object.__new__(State)
-    _put(state, "_leafwise_items", items)
+    _put(state, "_leafwise", items)
     return state
 
 
@@ -515,6 +516,17 @@ def no_such_item(key: Any, items: Mapping[Any, Any]) -> str:
 
 
 # ------------------------------------------------------------------------ the mapping
+
+
+class _StateDescription(Description):
+    """The description of states: nested dicts, printed within `State(...)`."""
+
+    def outline(self, obj: Any) -> Sketch:
+        """Return the sketch of a state."""
+        children = _shown_items(items_of(obj))
+        if not children:
+            return Sketch((), "State(", ")")
+        return Sketch(children, "State({", "})")
 
 
 class State(MutableMapping[K, V], DataNode, Generic[K, V]):
@@ -548,34 +560,35 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     Modelled on `flax.nnx.State`.
     """
 
-    __slots__ = ("__weakref__", "_leafwise_items")
+    __slots__ = ("__weakref__", "_leafwise")
+    __leafwise__ = _StateDescription()
 
-    _leafwise_items: dict[Any, Any]
+    _leafwise: dict[Any, Any]
 
     def __init__(
         self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()
     ) -> None:
         own_items = {key: _nested(value) for key, value in _pairs_of(items)}
-        _put(self, "_leafwise_items", own_items)
+        _put(self, "_leafwise", own_items)
 
     def __getitem__(self, key: Any) -> Any:
-        items = self._leafwise_items
+        items = self._leafwise
         if key not in items:
             raise KeyError(no_such_item(key, items))
         return items[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._leafwise_items[key] = _nested(value)
+        self._leafwise[key] = _nested(value)
 
     def __delitem__(self, key: Any) -> None:
         _ = self[key]  # raises an error that lists the keys
-        del self._leafwise_items[key]
+        del self._leafwise[key]
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self._leafwise_items)
+        return iter(self._leafwise)
 
     def __len__(self) -> int:
-        return len(self._leafwise_items)
+        return len(self._leafwise)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_leafwise", "__")):
@@ -631,28 +644,25 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         return from_flat_state(dict(walk_state(self)))
 
     def __reduce__(self) -> Any:
-        return State, (self._leafwise_items,)
-
-    def _leafwise_sketch(self) -> Sketch:
-        children = _shown_items(self._leafwise_items)
-        if not children:
-            return Sketch((), "State(", ")")
-        return Sketch(children, "State({", "})")
+        return State, (self._leafwise,)
 
     def __repr__(self) -> str:
         return pformat(self)
+
+
+class _ShownDictDescription(Description):
+    def outline(self, obj: Any) -> Sketch:
+        return Sketch(_shown_items(obj.items), "{", "}")
 
 
 class _ShownDict:
     """A nested state, for texts: in its own order, and without a type."""
 
     __slots__ = ("items",)
+    __leafwise__: ClassVar[Description] = _ShownDictDescription()
 
     def __init__(self, items: dict[Any, Any]) -> None:
         self.items: dict[Any, Any] = items
-
-    def _leafwise_sketch(self) -> Sketch:
-        return Sketch(_shown_items(self.items), "{", "}")
 
 
 def _shown_items(items: dict[Any, Any]) -> list[Child]:
@@ -711,7 +721,7 @@ class _StateRule(Rule):
 
 
 _new: Final = object.__new__
-_put_items: Final = vars(State)["_leafwise_items"].__set__
+_put_items: Final = vars(State)["_leafwise"].__set__
 
 
 def _keys_as_data(_rule: Rule, aux: Any) -> Any:

@@ -1,15 +1,15 @@
 """Variables: mutable boxes around values, distinguished by their types.
 
 A variable is a node with the one child `value`; its metadata are part of the
-structure. Operators work on the value and give bare values. The types that everybody
-knows stand at the end.
+structure. Operators work on the value and give bare values. The types of Flax come
+last.
 """
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import EllipsisType
 from typing import (
     TYPE_CHECKING,
@@ -34,9 +34,10 @@ from ..fields import Kind
 from ..show.pretty import pformat
 from ..show.sketch import Child, Contents, Sketch
 from ..show.text import bytes_text
-from .checks import DataNode, check_level
-from .filters import FROZEN
-from .instance import Kinds, ObjectRule, Statics, fields_of, statics_for
+from .checks import DataNode, check_level, new_stamp
+from .instance import ObjectRule
+from .spec import NodeSpec
+from .statics import Kinds, Statics, fields_of, statics_for
 
 
 __all__ = [
@@ -58,8 +59,60 @@ else:
     T = TypeVar("T")
 V = TypeVar("V", bound="Variable[Any]")
 
-_put: Final = object.__setattr__
 _KEY: Final = GetAttrKey("value")
+
+FROZEN: Final = "frozen"
+"""The metadata of a variable that is frozen."""
+
+
+class VariableSpec(NodeSpec):
+    """The description of a type of variables.
+
+    Attributes:
+        bare: The aux data of variables without metadata.
+    """
+
+    bare: Statics
+
+    def outline(self, obj: Any) -> Sketch:
+        """Return the sketch of a variable: its value and metadata."""
+        record: VariableRecord = obj._leafwise
+
+        def kind_of_value(kind: Kind | None) -> Kind:
+            return kind_in(kind or Kind.DATA, obj)
+
+        children = [Child(_KEY, record.value, kind=kind_of_value)]
+        for name, value in record.metadata.items():
+            label = f"{escape_controls(name)}="
+            children.append(Child(None, value, label, Kind.STATIC))
+        return Sketch(children, f"{type(obj).__name__}(", ")", _size_text(record.value))
+
+    def contents(self, obj: Any, kind: Kind) -> Contents:
+        """Return the value of a variable with its kind."""
+        kinds = (kind_in(kind, obj),)
+        return Contents((bare(obj),), _keys, None, kinds, "value")
+
+    def child_kinds(self, aux: Statics, kind: Kind) -> Sequence[Kind]:
+        """Return the kind of the value, in an attribute of some kind."""
+        return (_kind_of_value(kind, self.kind, metadata_in(aux)),)
+
+
+class VariableRecord:
+    """What a variable keeps.
+
+    Attributes:
+        value: Its value.
+        metadata: Its metadata; replaced as a whole, never changed.
+        stamp: The trace level at which it was made; None for the level outside of all
+            transforms.
+    """
+
+    __slots__ = ("metadata", "stamp", "value")
+
+    def __init__(self, value: Any, metadata: dict[str, Any], stamp: Any) -> None:
+        self.value = value
+        self.metadata = metadata
+        self.stamp = stamp
 
 
 def _bare(value: Any) -> Any:
@@ -115,6 +168,9 @@ class Variable(DataNode, Generic[T]):
         **metadata: Metadata entries of any kind, which are part of the structure. With
             `frozen=True` the variable counts as state, see :func:`~leafwise.nn.freeze`.
 
+    A subclass passes its `Kind` in the class statement, such as `kind=nn.Kind.STATE`;
+    by default it is that of its base, and `Kind.DATA` for `Variable` itself.
+
     Attributes:
         value: The value.
         tag: A name for filters: the registered name of the class, or None.
@@ -138,47 +194,31 @@ class Variable(DataNode, Generic[T]):
     Modelled on `flax.nnx.Variable`.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_leafwise_metadata",
-        "_leafwise_stamp",
-        "_leafwise_value",
-    )
+    __slots__ = ("__weakref__", "_leafwise")
 
-    _leafwise_bare: ClassVar[Statics]
-    _leafwise_known: ClassVar[dict[Any, Any]]
-    _leafwise_has_items: ClassVar[bool] = False
-    _leafwise_is_narrow: ClassVar[bool] = False
-    _leafwise_kind: ClassVar[Kind] = Kind.DATA
     tag: ClassVar[str | None] = None
 
-    _leafwise_metadata: dict[str, Any]
-    _leafwise_value: Any
+    _leafwise: VariableRecord
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, kind: Kind | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._leafwise_is_narrow = True
-        _adopt(cls)
+        if kind is None:
+            base_spec: NodeSpec = cls.__leafwise__  # it has none of its own yet
+            kind = base_spec.kind
+        _describe(cls, kind)
         hooks.announce(cls)
 
     def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
         if isinstance(value, Variable):
-            metadata = {**value._leafwise_metadata, **metadata}
-            value = value._leafwise_value
+            metadata = {**raw_metadata(value), **metadata}
+            value = value.get_raw_value()
         if metadata and not _FLAX_HOOKS.isdisjoint(metadata):
-            hooks = ", ".join(sorted(_FLAX_HOOKS.intersection(metadata)))
+            names = ", ".join(sorted(_FLAX_HOOKS.intersection(metadata)))
             raise TypeError(
-                f"{type(self).__name__} does not call hooks ({hooks}); override "
-                "get_value "
-                "or set_value in a subclass"
+                f"{type(self).__name__} does not call hooks ({names}); override "
+                "get_value or set_value in a subclass"
             )
-        _put(self, "_leafwise_metadata", metadata)
-        _put(self, "_leafwise_value", value)
-        _stamp(self)
-
-    @property
-    def _leafwise_is_frozen(self) -> bool:
-        return self._leafwise_metadata.get(FROZEN) is True
+        _set_record(self, VariableRecord(value, metadata, new_stamp()))
 
     # ------------------------------------------------------------------ the value
 
@@ -193,18 +233,18 @@ class Variable(DataNode, Generic[T]):
 
     def get_value(self) -> T:
         """Return the value; subclasses may override this method."""
-        return self._leafwise_value  # type: ignore[no-any-return]  # a T
+        return self._leafwise.value  # type: ignore[no-any-return]  # a T
 
     def set_value(self, value: T | Variable[T]) -> None:
         """Set the value; subclasses may override this method."""
         check_level(self, ".value")
         if isinstance(value, Variable):
             value = value.get_value()
-        _put(self, "_leafwise_value", value)
+        self._leafwise.value = value
 
     def get_raw_value(self) -> T:
         """Return the stored value, also where a subclass overrides `get_value`."""
-        return self._leafwise_value  # type: ignore[no-any-return]  # a T
+        return self._leafwise.value  # type: ignore[no-any-return]  # a T
 
     # ------------------------------------------------------------------- metadata
 
@@ -214,11 +254,12 @@ class Variable(DataNode, Generic[T]):
         Raises:
             KeyError: There is no such entry, and no default is given.
         """
+        metadata = self._leafwise.metadata
         if name is None:
-            return dict(self._leafwise_metadata)
+            return dict(metadata)
         if default is MISSING:
-            return self._leafwise_metadata[name]
-        return self._leafwise_metadata.get(name, default)
+            return metadata[name]
+        return metadata.get(name, default)
 
     def set_metadata(self, *args: Any, **metadata: Any) -> None:
         """Set metadata entries from a name and a value, keywords, or a dict of all.
@@ -227,15 +268,16 @@ class Variable(DataNode, Generic[T]):
             TypeError: The arguments have none of these forms.
         """
         check_level(self, ".set_metadata")
+        record = self._leafwise
         if len(args) == 1:
-            _put(self, "_leafwise_metadata", {**args[0], **metadata})
-        else:
-            given = {**dict([args] if args else ()), **metadata}
-            _put(self, "_leafwise_metadata", {**self._leafwise_metadata, **given})
+            record.metadata = {**args[0], **metadata}
+            return
+        entries = dict([args] if args else ())
+        record.metadata = {**record.metadata, **entries, **metadata}
 
     def has_metadata(self, name: str) -> bool:
         """Return whether there is a metadata entry with this name."""
-        return name in self._leafwise_metadata
+        return name in self._leafwise.metadata
 
     def del_metadata(self, name: str) -> None:
         """Delete a metadata entry.
@@ -244,20 +286,20 @@ class Variable(DataNode, Generic[T]):
             KeyError: There is no metadata entry with this name.
         """
         check_level(self, f".{name}")
-        rest = dict(self._leafwise_metadata)
-        del rest[name]
-        _put(self, "_leafwise_metadata", rest)
+        metadata = dict(self._leafwise.metadata)
+        del metadata[name]
+        self._leafwise.metadata = metadata
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("_leafwise", "__")):
             raise AttributeError(name)
-        metadata = self._leafwise_metadata
+        metadata = self._leafwise.metadata
         return metadata[name] if name in metadata else getattr(self.get_value(), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "value" or hasattr(type(self), name):
-            _put(self, name, value)
-        elif name in self._leafwise_metadata:
+            object.__setattr__(self, name, value)
+        elif name in self._leafwise.metadata:
             self.set_metadata(name, value)
         else:
             raise AttributeError(
@@ -266,7 +308,7 @@ class Variable(DataNode, Generic[T]):
             )
 
     def __delattr__(self, name: str) -> None:
-        if name not in self._leafwise_metadata:
+        if name not in self._leafwise.metadata:
             raise AttributeError(f"{type(self).__name__} has no metadata {name!r}")
         self.del_metadata(name)
 
@@ -279,30 +321,27 @@ class Variable(DataNode, Generic[T]):
     def replace(self, value: Any = MISSING, **metadata: Any) -> Self:
         """Return a new variable with another value or additional metadata."""
         if isinstance(value, Variable):
-            value = value._leafwise_value
-        kept = self._leafwise_value if value is MISSING else value
-        return make_variable(type(self), kept, {**self._leafwise_metadata, **metadata})
+            value = value.get_raw_value()
+        if value is MISSING:
+            value = self.get_raw_value()
+        return make_variable(type(self), value, {**raw_metadata(self), **metadata})
 
     def update_from_state(self, other: Variable) -> None:
         """Copy the value and metadata from a variable of any type."""
         check_level(self, ".value")
-        _put(self, "_leafwise_value", other._leafwise_value)
-        _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
-
-    @classmethod
-    def _leafwise_kinds(cls, aux: Statics, around: Kind) -> list[Kind]:
-        """Return the kind of the value, in an attribute of some kind."""
-        return [kind_in(around, cls, dict(aux))]
+        record = other._leafwise
+        self._leafwise.value = record.value
+        self._leafwise.metadata = dict(record.metadata)
 
     def __copy__(self) -> Self:
         return self.copy()
 
     def __reduce__(self) -> Any:
-        args = (type(self), None, dict(self._leafwise_metadata))
-        return make_variable, args, (self._leafwise_value,)
+        args = (type(self), None, self.get_metadata())
+        return make_variable, args, (self._leafwise.value,)
 
     def __setstate__(self, state: Any) -> None:
-        _put(self, "_leafwise_value", state[0])
+        (self._leafwise.value,) = state
 
     # ------------------------------------------------------------------ the content
 
@@ -418,36 +457,22 @@ class Variable(DataNode, Generic[T]):
     __round__: ClassVar[Unary] = _unary(round)
     __iter__: ClassVar[Unary] = _unary(iter)
 
-    def _leafwise_sketch(self) -> Sketch:
-        metadata = self._leafwise_metadata
-        children = [
-            Child(_KEY, self._leafwise_value, kind=self._leafwise_kind_in),
-            *[
-                Child(None, value, f"{escape_controls(name)}=", Kind.STATIC)
-                for name, value in metadata.items()
-            ],
-        ]
-        return Sketch(children, f"{type(self).__name__}(", ")", self._leafwise_size())
-
-    def _leafwise_size(self) -> str:
-        """Return how many numbers there are, with the bytes; nothing for one."""
-        value = self._leafwise_value
-        held = value if type(value) in (list, tuple) else (value,)
-        sizes = [size_of(item) for item in held]
-        count, size = (sum(part) for part in zip((0, 0), *sizes, strict=True))
-        text = f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
-        return "" if held is not value and count == 1 else text
-
-    def _leafwise_contents(self, kind: Kind) -> Contents:
-        kinds = (kind_in(kind, type(self), self._leafwise_metadata),)
-        return Contents((self._leafwise_value,), _keys, None, kinds, "value")
-
-    def _leafwise_kind_in(self, kind: Kind | None) -> Kind:
-        """Return the kind of the value in an attribute of some kind."""
-        return kind_in(kind or Kind.DATA, type(self), self._leafwise_metadata)
-
     def __repr__(self) -> str:
         return pformat(self)
+
+
+def _size_text(value: Any) -> str:
+    """Return how many numbers there are, with the bytes; nothing for one."""
+    is_container = type(value) in (list, tuple)
+    count = 0
+    size = 0
+    for item in value if is_container else (value,):
+        item_count, item_size = size_of(item)
+        count += item_count
+        size += item_size
+    if count == 1 and not is_container:
+        return ""
+    return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
 
 
 def _keys(_aux: object, _count: int) -> tuple[GetAttrKey]:
@@ -473,58 +498,73 @@ def _form(value: Any) -> Any:
     return getattr(value, "shape", None), getattr(value, "dtype", None)
 
 
-def _adopt(cls: Any) -> None:
-    """Give a type of variables its fields, and the aux data without metadata."""
-    cls._leafwise_known = {}
-    cls._leafwise_bare = Statics(fields_of(cls, {"value": Kind.DATA}), ())
+_new: Final = object.__new__
+_set_record: Final = vars(Variable)["_leafwise"].__set__
 
 
-_adopt(Variable)
+def _describe(cls: Any, kind: Kind) -> None:
+    """Give a type of variables its description."""
+    spec = VariableSpec(cls, kind)
+    cls.__leafwise__ = spec
+    spec.bare = Statics(fields_of(cls, {"value": Kind.DATA}), ())
+
+
+_describe(Variable, Kind.DATA)
 
 
 def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     """Return a variable of a type, without running its `__init__`."""
-    made = object.__new__(cls)
-    _put(made, "_leafwise_metadata", metadata)
-    _put(made, "_leafwise_value", value)
-    _stamp(made)
-    return made
+    variable = object.__new__(cls)
+    _set_record(variable, VariableRecord(value, metadata, new_stamp()))
+    return variable
 
 
 def bare(value: Any) -> Any:
     """Return a value, without the variable around it; no `get_value` is called."""
-    return value._leafwise_value if isinstance(value, Variable) else value
+    return value._leafwise.value if isinstance(value, Variable) else value
 
 
-def kind_in(attribute: Kind, cls: type[Variable], metadata: Mapping[str, Any]) -> Kind:
-    """Return the kind of a variable that an attribute of some kind holds.
+def set_raw_value(variable: Variable, value: Any) -> None:
+    """Set the stored value; no `set_value` is called and no trace level is checked."""
+    variable._leafwise.value = value
 
-    Args:
-        attribute: The kind of the attribute; `DATA` without one. That it was
-            frozen once does not freeze a variable that is assigned to it.
-        cls: The type of the variable.
-        metadata: Its metadata.
+
+def raw_metadata(variable: Variable) -> dict[str, Any]:
+    """Return the metadata of a variable, not to be changed."""
+    return variable._leafwise.metadata
+
+
+def is_frozen(value: Any) -> bool:
+    """Return whether a value is a frozen variable."""
+    return isinstance(value, Variable) and raw_metadata(value).get(FROZEN) is True
+
+
+def kind_in(attribute: Kind, variable: Variable) -> Kind:
+    """Return the kind of a variable in an attribute of some kind; `DATA` without one.
+
+    That an attribute was frozen once does not freeze a variable that is assigned to it.
     """
+    spec: NodeSpec = type(variable).__leafwise__
+    return _kind_of_value(attribute, spec.kind, raw_metadata(variable))
+
+
+def _kind_of_value(attribute: Kind, own: Kind, metadata: Mapping[str, Any]) -> Kind:
     if metadata.get(FROZEN) is True:
         return Kind.FROZEN
     if attribute in (Kind.DATA, Kind.MODULE):
-        return cls._leafwise_kind
+        return own
     return Kind.PARAMETER if attribute is Kind.FROZEN else attribute
-
-
-def _stamp(variable: Variable) -> None:
-    if hooks.trace_level is not None:
-        _put(variable, "_leafwise_stamp", hooks.trace_level())
 
 
 # ------------------------------------------------------------------------- node
 
 
-def metadata_of(variable: Variable) -> Statics:
+def aux_of(variable: Variable) -> Statics:
     """Return the metadata of a variable as aux data."""
-    metadata = variable._leafwise_metadata
+    metadata = raw_metadata(variable)
     if not metadata:
-        return type(variable)._leafwise_bare
+        spec: VariableSpec = type(variable).__leafwise__
+        return spec.bare
     kinds: Kinds = {"value": Kind.DATA, **dict.fromkeys(metadata)}
     fields = fields_of(type(variable), kinds)
     return statics_for(fields, fields.statics(metadata))
@@ -539,14 +579,21 @@ def metadata_in(aux: Statics) -> dict[str, Any]:
 
 
 def _fill(node: Any, aux: Statics, children: Any) -> Any:
-    _put(node, "_leafwise_metadata", metadata_in(aux))
-    _put(node, "_leafwise_value", children[0])
-    _stamp(node)
+    # Frameworks rebuild node by node, so each call of a function counts here.
+    record = _new(VariableRecord)
+    record.value = children[0]
+    record.metadata = metadata_in(aux) if aux.values else {}
+    trace_level = hooks.trace_level
+    record.stamp = None if trace_level is None else trace_level()
+    _set_record(node, record)
     return node
 
 
 def _flatten(node: Any) -> tuple[tuple[Any], Statics]:
-    return (node._leafwise_value,), metadata_of(node)
+    record = node._leafwise
+    if record.metadata:
+        return (record.value,), aux_of(node)
+    return (record.value,), type(node).__leafwise__.bare
 
 
 class _VariableRule(ObjectRule):
@@ -554,15 +601,15 @@ class _VariableRule(ObjectRule):
         return aux.fields.static, aux.seen  # as fingerprints always had it
 
 
-def _rule(cls: type, **given: Any) -> ObjectRule:
-    return _VariableRule(cls, _flatten, _fill, **given)
+def _rule(cls: type, **options: Any) -> ObjectRule:
+    return _VariableRule(cls, _flatten, _fill, **options)
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
 install(Variable, _rule, inherit=True, bridge=True, where=_PACKAGE)
 
 
-class Param(Variable[T]):
+class Param(Variable[T], kind=Kind.PARAMETER):
     """A variable for a trained parameter.
 
     Example:
@@ -575,10 +622,9 @@ class Param(Variable[T]):
     """
 
     __slots__ = ()
-    _leafwise_kind = Kind.PARAMETER
 
 
-class BatchStat(Variable[T]):
+class BatchStat(Variable[T], kind=Kind.STATE):
     """A variable for a running statistic.
 
     Example:
@@ -588,10 +634,9 @@ class BatchStat(Variable[T]):
     """
 
     __slots__ = ()
-    _leafwise_kind = Kind.STATE
 
 
-class Cache(Variable[T]):
+class Cache(Variable[T], kind=Kind.STATE):
     """A variable for values that were computed earlier.
 
     Example:
@@ -601,7 +646,6 @@ class Cache(Variable[T]):
     """
 
     __slots__ = ()
-    _leafwise_kind = Kind.STATE
 
 
 class Intermediate(Variable[T]):
@@ -654,10 +698,10 @@ def register_variable_name(
         >>> nn.variable_type("masks").__name__, Mask(1).tag
         ('Mask', 'masks')
     """
-    known = _types.setdefault(name, cls)  # in one step: another thread may ask, too
-    if known is not cls:
+    owner = _types.setdefault(name, cls)  # in one step: another thread may ask, too
+    if owner is not cls:
         if not exist_ok:
-            raise ValueError(f"the name {name!r} is already registered for {known!r}")
+            raise ValueError(f"the name {name!r} is already registered for {owner!r}")
         _types[name] = cls
     cls.tag = name
     return cls
@@ -680,11 +724,11 @@ def variable_type(name: str, *, allow_register: bool = False) -> type[Variable]:
     """
     if name not in _types:
         if not allow_register:
-            known = ", ".join(map(repr, _types))
-            raise ValueError(f"no type of variables is named {name!r}; known: {known}")
+            names = ", ".join([repr(name) for name in _types])
+            raise ValueError(f"no type of variables is named {name!r}; known: {names}")
         body = {"__slots__": (), "tag": name}
-        made = type(name.title().replace("_", ""), (Variable,), body)
-        return _types.setdefault(name, made)
+        cls = type(name.title().replace("_", ""), (Variable,), body)
+        return _types.setdefault(name, cls)
     return _types[name]
 
 

@@ -20,14 +20,15 @@ from itertools import islice
 from operator import delitem, getitem, itemgetter, setitem
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .._hooks import description_of
 from .._records import MISSING
 from ..core.context import Context, path_of
 from ..core.keypath import ROOT, KeyPath, Link, follow_link, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule, Shaped, items_by_key, with_items
+from ..core.node import Rule, items_by_key, with_items
 from ..core.registry import View
 from ..errors import EditError
-from ..fields import Kind, Marked
+from ..fields import Marked
 from .patterns import END, Step, is_number, place_text
 from .select import Place, call_at, has_kinds
 
@@ -616,7 +617,7 @@ def _changed_object(
         aux = rule.attributes.with_static(aux, static_values)
     new_node = rule.unflatten(aux, children)
     if other_edits:
-        members = _Members(link, node, new_node, rule, positions.keys())
+        members = _Members(link, node, new_node, rule)
         members.change(other_edits)
     return new_node
 
@@ -629,7 +630,6 @@ class _Members:
         node: The object that it was made of.
         new_node: The object.
         rule: The rule of both.
-        child_keys: The keys of their children.
     """
 
     def __init__(
@@ -638,13 +638,11 @@ class _Members:
         node: Any,
         new_node: Any,
         rule: Rule,
-        child_keys: Any,
     ) -> None:
         self.link = link
         self.node = node
         self.new_node = new_node
         self.rule = rule
-        self.child_keys = child_keys
         self.extras: Any = None
         if rule.attributes.extras is not None:
             self.extras = rule.attributes.extras(new_node)
@@ -711,12 +709,10 @@ class _Members:
         value: Any,
     ) -> Any:
         """Return a value of the object, marked with the kind that it has there."""
-        if isinstance(self.rule.form, Shaped) and type(key) is not DictKey:
-            fields = self.rule.flatten(self.node)[1].fields
-            return Marked(fields.kind_of(key.entry), value)
-        if has_kinds(self.node) and key in self.child_keys:
-            return Marked(Kind.DATA, value)
-        return value
+        description = description_of(type(self.node))
+        if description is None:
+            return value
+        return description.marked(self.node, key, value)
 
 
 class _Store(NamedTuple):

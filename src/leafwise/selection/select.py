@@ -17,6 +17,7 @@ from operator import index
 from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from .._hooks import description_of
 from .._runtime import is_permanent, late_imports
 from .._text import (
     FAULTS,
@@ -163,7 +164,8 @@ def fields_of(node: Any, rule: Rule) -> dict[GetAttrKey, Any]:
 
 def has_kinds(node: Any) -> bool:
     """Return whether an object knows which of its attributes or items are data."""
-    return hasattr(node, "_leafwise_fields")
+    description = description_of(type(node))
+    return description is not None and description.has_kinds
 
 
 def _statics_of(node: Any, rule: Rule) -> Iterator[tuple[Any, Any]]:

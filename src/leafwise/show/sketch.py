@@ -1,9 +1,9 @@
 """What objects say of themselves: how they are shown, and what data they hold.
 
 Texts, diagrams and pages are made from the `Sketch` of each object, summaries from its
-`Contents`. Our own classes return them from the methods `_leafwise_sketch` and
-`_leafwise_contents`; for all other nodes they follow from the registration. `Contents`
-leaves out what only a text needs, since a summary asks every object of a tree.
+`Contents`. The descriptions of our own classes return them, see `Description`; for all
+other nodes they follow from the registration. `Contents` leaves out what only a text
+needs, since a summary asks every object of a tree.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from .._hooks import description_of
 from .._text import FAULTS, escape_controls, safe_repr
 from ..core.context import Context
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -101,11 +102,12 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
             cls = type(None) if value.type is None else value.type
             return _sketch(cls, value.entries(), value.children())
         rule = context.rule_of(value)
-        describe = getattr(type(value), "_leafwise_sketch", None)
-        if describe is not None:
-            return describe(value)  # type: ignore[no-any-return]
-        if rule is None:
-            return None
+        description = description_of(type(value))
+        sketch: Sketch | None = None
+        if description is not None:
+            sketch = description.outline(value)
+        if sketch is not None or rule is None:
+            return sketch
         children, aux = rule.flatten(value)
         static = [
             Child(None, getattr(value, name), f"{name}=", Kind.STATIC)
@@ -158,18 +160,21 @@ def contents_of(value: Any, context: Context, kind: Kind) -> Contents | None:
     cls = type(value)
     try:
         rule = context.view.resolve(cls)
-        describe = None
+        description = None
         if cls not in _BRACKETS:  # attributes that are not there are slow to look up
-            describe = getattr(cls, "_leafwise_contents", None)
+            description = description_of(cls)
     except FAULTS:  # a class may answer anything
         return None
-    if rule is None and describe is None:
+    if rule is None and description is None:
         return None
     if context.stop is not None and context.stops_at(value):
         return None
     try:
-        if rule is None or describe is not None:
-            return describe(value, kind)  # type: ignore[no-any-return,misc]
+        contents: Contents | None = None
+        if description is not None:
+            contents = description.contents(value, kind)
+        if contents is not None or rule is None:
+            return contents
         values, aux = rule.flatten(value)
     except FAULTS:  # a flatten function fails: the node counts as a leaf
         return None
@@ -215,7 +220,7 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
     """
     if type(value) is PyTreeDef:
         return "*"
-    if hasattr(type(value), "_leafwise_sketch"):  # it failed, and so would its repr
+    if description_of(type(value)) is not None:  # it failed, and so would its repr
         return f"<{type(value).__name__} that cannot be printed>"
     if not is_array(value):
         return _short(value)

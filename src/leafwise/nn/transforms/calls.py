@@ -25,7 +25,7 @@ from ..._text import safe_repr, typed_repr
 from ...core.register import StaticRule
 from ...core.registry import install
 from ...errors import TraceError
-from ..checks import DataNode, check_level, find_data
+from ..checks import DataNode, check_level, find_data, set_stamp, stamp_of
 from ..graph import (
     LEAF,
     NODE,
@@ -39,7 +39,8 @@ from ..graph import (
     unflatten_graph,
 )
 from ..pytree import Pytree
-from ..variables import Variable, bare, make_variable, metadata_in
+from ..spec import spec_of
+from ..variables import Variable, bare, make_variable, metadata_in, set_raw_value
 
 
 __all__ = ["pure"]
@@ -369,11 +370,10 @@ def _refuse_leaks(
     if hooks.trace_level is None:
         return
     level = hooks.trace_level()
-    base = hooks.outer_level
     entries = (entry for entry in flat.code if entry[0] in (NODE, VARIABLE))
     for obj, path, entry in zip(flat.tracked, flat.first, entries, strict=True):
         kind = type(obj).__qualname__
-        if id(obj) not in indexes and getattr(obj, "_leafwise_stamp", base) != level:
+        if id(obj) not in indexes and stamp_of(obj) != level:
             raise TraceError(
                 f"the {kind} in {name_of(path)} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
@@ -433,7 +433,7 @@ def _stores(
         if isinstance(leaf, Variable):
             stores.append((indexes[id(leaf)], None, source))
         elif id(holder) in indexes:
-            name = holder._leafwise_name(path[-1])
+            name = spec_of(holder).entry_name(holder, path[-1])
             stores.append((indexes[id(holder)], name, source))
         else:
             return None
@@ -446,7 +446,7 @@ def _is_writable(obj: Any) -> bool:
         return type(obj).update_from_state is Variable.update_from_state
     if not isinstance(obj, Pytree):
         return False
-    spec = type(obj)._leafwise_spec
+    spec = spec_of(obj)
     return spec.pytree and not spec.hidden
 
 
@@ -467,16 +467,13 @@ def check_levels(objects: Iterable[Any]) -> None:
     base = hooks.outer_level
     is_outside = level == base
     for obj in objects:
-        stamp = getattr(obj, "_leafwise_stamp", None)
+        stamp = stamp_of(obj)
         if stamp is base and is_outside:
             continue
-        if (base if stamp is None else stamp) != level:
+        if stamp != level:
             check_level(obj, "")
         elif is_outside:
-            object.__setattr__(obj, "_leafwise_stamp", base)
-
-
-_set_value: Callable[[Any, Any], None] = vars(Variable)["_leafwise_value"].__set__
+            set_stamp(obj, base)
 
 
 def put_back(
@@ -510,7 +507,7 @@ def put_back(
     for index, name, source in stores:
         value = _at(source, outputs, inputs)
         if name is None:
-            _set_value(tracked[index], value)
+            set_raw_value(tracked[index], value)
         else:
             vars(tracked[index])[name] = value
     code = graphdef._code[changes.start :]

@@ -27,10 +27,10 @@ from ...core.builtins import MappingRule
 from ...core.matching import describe
 from ...core.registry import current
 from ...errors import StructureError
-from ..checks import DataNode
+from ..checks import DataNode, rule_of
 from ..filters import Filter, partition
 from ..graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
-from ..instance import below, rule_of
+from ..instance import below
 from ..variables import Variable, bare
 from .calls import (
     ARGS,

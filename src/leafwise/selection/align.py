@@ -46,7 +46,11 @@ class Numbering:
         criteria: Whether types count, and whether NaN is the same as NaN.
     """
 
-    def __init__(self, context: Context, criteria: Criteria = DEFAULT_CRITERIA) -> None:
+    def __init__(
+        self,
+        context: Context,
+        criteria: Criteria = DEFAULT_CRITERIA,
+    ) -> None:
         self.context = context
         self.criteria = criteria
         self._numbers: dict[Hashable, int] = {}
@@ -69,7 +73,11 @@ class Numbering:
         self._number_parts(value)
         return self._large[id(value)][1]
 
-    def shared(self, a: Any, b: Any) -> int:
+    def shared(
+        self,
+        a: Any,
+        b: Any,
+    ) -> int:
         """Return how many children two nodes share: equal ones under equal keys."""
         return len(self._children(a) & self._children(b))
 
@@ -321,7 +329,9 @@ _MOST_COMPARED: Final = 1_024
 
 
 def _replaced(
-    removed: list[int], added: list[int], shared: Callable[[int, int], int]
+    removed: list[int],
+    added: list[int],
+    shared: Callable[[int, int], int],
 ) -> Pairs:
     """Return pairs of items that replace each other, in the order of both lists.
 

@@ -306,7 +306,11 @@ float | None
                 return Declared(item_type)
         return UNDECLARED
 
-    def declared_at(self, tree: Any, path: KeyPath) -> Declared:
+    def declared_at(
+        self,
+        tree: Any,
+        path: KeyPath,
+    ) -> Declared:
         """Return what is declared for a place, at which there may be nothing yet."""
         declared = UNDECLARED
         if not any(isinstance(key, GetAttrKey) for key in path):
@@ -318,7 +322,11 @@ float | None
             declared = self.below(declared, type(node), key)
         return declared
 
-    def _item_type(self, member: Any, key: Any) -> Any:
+    def _item_type(
+        self,
+        member: Any,
+        key: Any,
+    ) -> Any:
         """Return the type of the item at a key of a container, MISSING if unknown."""
         cls = origin_of(member)
         arguments = typing.get_args(member)
@@ -479,7 +487,11 @@ float | None
             return value
         raise TypeMismatch(value, member)
 
-    def _dict(self, value: Mapping[Any, Any], member: Any) -> Any:
+    def _dict(
+        self,
+        value: Mapping[Any, Any],
+        member: Any,
+    ) -> Any:
         arguments = typing.get_args(member)
         if not arguments:
             return value
@@ -495,7 +507,11 @@ float | None
         is_same = all(a is c and b is d for (a, b), (c, d) in pairs)
         return value if is_same and len(items) == len(value) else items
 
-    def convert_key(self, key: Any, key_type: Any) -> Any:
+    def convert_key(
+        self,
+        key: Any,
+        key_type: Any,
+    ) -> Any:
         """Return the key of a dict as one of a type.
 
         An int becomes a string, as in `{1: a}`, and a string an int, as in JSON.
@@ -544,7 +560,11 @@ float | None
             return value
         return container(items)
 
-    def _record(self, value: Mapping[Any, Any], cls: Any) -> Any:
+    def _record(
+        self,
+        value: Mapping[Any, Any],
+        cls: Any,
+    ) -> Any:
         """Return an instance of a class with these fields."""
         parameters = self._parameters(cls)
         types = self.attribute_types(cls)

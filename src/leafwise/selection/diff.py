@@ -424,7 +424,11 @@ def _of_texts(
     return TextDifference(what, sizes, position, line, column, before, after)
 
 
-def _excerpt(text: Any, start: int, quoted: bool) -> str:
+def _excerpt(
+    text: Any,
+    start: int,
+    quoted: bool,
+) -> str:
     """Return a part of a text in one line, with dots where it is cut."""
     end = start + _AROUND
     excerpt: Any = text[start:end]
@@ -579,7 +583,12 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         head = f"<TreeDiff of {counted(len(self), 'change')}>"
         return "\n  ".join([head, *self.lines(most=_IN_REPR)])
 
-    def lines(self, *, color: str = "never", most: int | None = None) -> Iterator[str]:
+    def lines(
+        self,
+        *,
+        color: str = "never",
+        most: int | None = None,
+    ) -> Iterator[str]:
         """Yield the lines of `str(diff)`, one or more for each change.
 
         Args:
@@ -822,7 +831,11 @@ def _item_of(element: Any) -> Any:
     return element.item() if hasattr(element, "item") else element
 
 
-def mismatch(path: KeyPath, expected: Any, value: Any) -> EditError:
+def mismatch(
+    path: KeyPath,
+    expected: Any,
+    value: Any,
+) -> EditError:
     """Return the error about a value that is not there, but another one."""
     text = f"expected {short_repr(expected)} at {place_text(path)}"
     return EditError(f"{text}, found {short_repr(value)}", path=path)
@@ -896,7 +909,9 @@ def tree_diff(
 
 
 def _diff_of(
-    changes: Iterable[Change], context: Context, values: Comparison
+    changes: Iterable[Change],
+    context: Context,
+    values: Comparison,
 ) -> TreeDiff:
     """Return changes as a `TreeDiff` that knows what is a leaf, and what is equal."""
     diff = TreeDiff(changes)
@@ -1025,7 +1040,11 @@ class _Comparing:
         """Return the path of a place in the first tree and in the second."""
         return paths_of(link, self.context.root)
 
-    def same_at_sight(self, a: Any, b: Any) -> bool:
+    def same_at_sight(
+        self,
+        a: Any,
+        b: Any,
+    ) -> bool:
         """Return whether two values are the same, without looking into them."""
         return (a is b and self.values.equal_nan) or are_equal_scalars(a, b)
 
@@ -1152,7 +1171,11 @@ class _Comparing:
         ]
         return "", rows
 
-    def sequences(self, pair: _Pair, rule: Rule) -> tuple[str, Rows]:
+    def sequences(
+        self,
+        pair: _Pair,
+        rule: Rule,
+    ) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are matched, or by position."""
         items = rule.items(pair.before)
         other_items = rule.items(pair.after)
@@ -1417,7 +1440,11 @@ def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:
     return lines
 
 
-def _arrow(old: Any, new: Any, paint: Painter) -> str:
+def _arrow(
+    old: Any,
+    new: Any,
+    paint: Painter,
+) -> str:
     return f"{paint(old, '-')} -> {paint(new, '+')}"
 
 
@@ -1482,7 +1509,11 @@ def describe_change(change: Change) -> ChangeText:
     return ChangeText([("", old + marks[0], new + marks[1])])
 
 
-def _text_of_arrays(before: Any, after: Any, detail: ArrayDifference) -> ChangeText:
+def _text_of_arrays(
+    before: Any,
+    after: Any,
+    detail: ArrayDifference,
+) -> ChangeText:
     old = str(detail.before)
     new = str(detail.after)
     if old == new and type(before) is not type(after):
@@ -1525,7 +1556,11 @@ def _errors_of_arrays(detail: ArrayDifference) -> list[str]:
     return errors
 
 
-def _text_of_texts(before: Any, after: Any, detail: TextDifference) -> ChangeText:
+def _text_of_texts(
+    before: Any,
+    after: Any,
+    detail: TextDifference,
+) -> ChangeText:
     place = f"{detail.what} {detail.position + 1}"
     if detail.line > 1:
         place += f" (line {detail.line}, column {detail.column})"
@@ -1538,7 +1573,11 @@ def _text_of_texts(before: Any, after: Any, detail: TextDifference) -> ChangeTex
     return ChangeText(rows, f"which differ from {place} on")
 
 
-def _text_of_sets(before: Any, after: Any, detail: SetDifference) -> ChangeText:
+def _text_of_sets(
+    before: Any,
+    after: Any,
+    detail: SetDifference,
+) -> ChangeText:
     old = f"{type(before).__name__} of {len(before)}"
     new = f"{type(after).__name__} of {len(after)}"
     notes: list[str] = []
@@ -1653,7 +1692,11 @@ def _pointer(path: KeyPath) -> str:
     return pointer
 
 
-def _json_value(value: Any, path: KeyPath, view: View) -> Any:
+def _json_value(
+    value: Any,
+    path: KeyPath,
+    view: View,
+) -> Any:
     """Return a value as JSON has it; an object is the dict of its fields.
 
     Raises:
@@ -1692,7 +1735,11 @@ def _members(node: Any, view: View) -> tuple[Any, Any]:
     return (GetAttrKey if fields else None), fields
 
 
-def patched(tree: Any, patch: Any, context: Context) -> Any:
+def patched(
+    tree: Any,
+    patch: Any,
+    context: Context,
+) -> Any:
     """Return a tree to which a JSON Patch is applied.
 
     Args:
@@ -1742,7 +1789,11 @@ class _Patching:
         record: The objects that were made.
     """
 
-    def __init__(self, tree: Any, context: Context) -> None:
+    def __init__(
+        self,
+        tree: Any,
+        context: Context,
+    ) -> None:
         self.tree = tree
         self.record = Edited()
         self._context = context
@@ -1789,13 +1840,21 @@ class _Patching:
             if word == "move":
                 self.add(self.find(pointer), place.value)
 
-    def edit(self, target: _Target, edit: Edit) -> None:
+    def edit(
+        self,
+        target: _Target,
+        edit: Edit,
+    ) -> None:
         """Make an edit, which copies the nodes above it, but each only once."""
         nodes, place = target
         view = self._context.view
         self.tree = edit_at(place.link, nodes, edit, view, self.record, self._copies)
 
-    def add(self, target: _Target, value: Any) -> None:
+    def add(
+        self,
+        target: _Target,
+        value: Any,
+    ) -> None:
         """Add a value, or set it where something has a name."""
         _, place = target
         value = self.typed(place, value)
@@ -1810,7 +1869,11 @@ class _Patching:
             except EditError as error:
                 raise error if type(key) is DictKey else self.missing(target) from None
 
-    def typed(self, place: TreePlace, value: Any) -> Any:
+    def typed(
+        self,
+        place: TreePlace,
+        value: Any,
+    ) -> Any:
         """Return a value of JSON as the declared type, or the class there, asks."""
         declared = self._converter.declared_at(self.tree, place.path)
         cls = type(place.value)
@@ -1838,7 +1901,11 @@ class _Patching:
             place = self.child(place, part.replace("~1", "/").replace("~0", "~"))
         return nodes, place
 
-    def child(self, place: TreePlace, token: str) -> TreePlace:
+    def child(
+        self,
+        place: TreePlace,
+        token: str,
+    ) -> TreePlace:
         """Return the place below that a part of a pointer leads to.
 
         Raises:
@@ -1875,7 +1942,11 @@ class _Patching:
         return EditError(f"no value at {place_text(path)}; {where} {has}", path=path)
 
 
-def _position(token: str, size: int, path: KeyPath) -> int:
+def _position(
+    token: str,
+    size: int,
+    path: KeyPath,
+) -> int:
     """Return the position that a part of a pointer stands for in a list.
 
     Raises:

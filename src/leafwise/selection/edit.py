@@ -103,7 +103,11 @@ class Selection(Displayable, Generic[Tree, Value]):
 
     if not TYPE_CHECKING:  # a type checker reports these itself
 
-        def __setitem__(self, what: Any, value: Any) -> None:
+        def __setitem__(
+            self,
+            what: Any,
+            value: Any,
+        ) -> None:
             """Refuse an assignment: a selection does not change its tree."""
             text = short_repr(what)
             raise TypeError(

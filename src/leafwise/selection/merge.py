@@ -157,7 +157,11 @@ def _data_ids(node: Any, rule: Rule) -> Set[int]:
     return {id(child) for child in children if lookup(type(child)) is not None}
 
 
-def _call(f: Callable[..., Any], values: Sequence[Any], place: Any) -> Any:
+def _call(
+    f: Callable[..., Any],
+    values: Sequence[Any],
+    place: Any,
+) -> Any:
     """Call a function with the values at a place; MISSING if it returns `DELETE`."""
     value = call_at(f, values, place)
     return MISSING if value is DELETE else value
@@ -463,7 +467,11 @@ class _Merging:
             policy = policy.with_rule(rule)
         return policy
 
-    def rule_of(self, below: Any, above: Any) -> Rule | None:
+    def rule_of(
+        self,
+        below: Any,
+        above: Any,
+    ) -> Rule | None:
         """Return the rule of a node of the first tree, None for a leaf.
 
         A dataclass that is not registered is a node where a mapping is merged into it.
@@ -588,7 +596,11 @@ class _Merging:
 
     # -------------------------------------------------------------------- children
 
-    def new_node(self, place: _Place, rule: Rule) -> _MergedNode:
+    def new_node(
+        self,
+        place: _Place,
+        rule: Rule,
+    ) -> _MergedNode:
         """Return a node of the first tree, to which edits are then added."""
         node = _MergedNode(place.below, rule, place.parent, place.key)
         self.nodes.append(node)
@@ -660,7 +672,11 @@ class _Merging:
             return self.overlaid(below, above)
         return above if type(above) in leaf_types else _PENDING
 
-    def overlaid(self, below: Any, above: Any) -> Any:
+    def overlaid(
+        self,
+        below: Any,
+        above: Any,
+    ) -> Any:
         """Return the merge of two mappings of nothing but leaves, else `_PENDING`.
 
         These are many, so this saves much of the time of a merge.
@@ -723,7 +739,11 @@ class _Merging:
             for number in {**positions, **other_positions}
         ]
 
-    def with_typed_keys(self, place: _Place, items: dict[Any, Any]) -> dict[Any, Any]:
+    def with_typed_keys(
+        self,
+        place: _Place,
+        items: dict[Any, Any],
+    ) -> dict[Any, Any]:
         """Return items of a mapping with keys of the declared type.
 
         Raises:
@@ -790,7 +810,12 @@ class _Merging:
 
     # -------------------------------------------------------------- one of two values
 
-    def choose(self, place: _Place, *, fits: bool) -> Any:
+    def choose(
+        self,
+        place: _Place,
+        *,
+        fits: bool,
+    ) -> Any:
         """Return one of two values.
 
         Args:
@@ -829,7 +854,11 @@ class _Merging:
             declared = declared._replace(converts=True)
         return self.converter.convert_at(place, value, text_of(value), declared)
 
-    def is_checked(self, place: _Place, value: Any) -> bool:
+    def is_checked(
+        self,
+        place: _Place,
+        value: Any,
+    ) -> bool:
         """Return whether a value has to be of the declared type; arrays need not."""
         if place.declared.type is MISSING or value is MISSING:
             return False

@@ -245,7 +245,11 @@ class _Names:
         self._sep = sep
         self._texts: dict[int, tuple[Any, list[str]]] = {}  # by id of the keys
 
-    def below(self, above: _NamedNode | None, keys: Sequence[Any]) -> list[str]:
+    def below(
+        self,
+        above: _NamedNode | None,
+        keys: Sequence[Any],
+    ) -> list[str]:
         """Return the names of children of a node."""
         if above is None:
             return [""]
@@ -408,6 +412,12 @@ extra: 'a.c'; partial=True takes what matches
     missing: list[str] = []
     changed: list[str] = []
     for names, values, above, keys in _siblings(like, sep, context, nodes=nodes):
+        new_values = [table.get(name, _NOTHING) for name in names]
+        types = {*map(type, values), *map(type, new_values)}
+        if above is not None and types <= _WITHOUT_FORM:  # most of them, in one go
+            matched += names
+            above.edits += zip(keys, map(Set, new_values), strict=True)
+            continue
         for name, old, key in zip(names, values, keys, strict=True):
             value = table.get(name, _NOTHING)
             if value is _NOTHING:
@@ -432,7 +442,11 @@ extra: 'a.c'; partial=True takes what matches
     return (tree, report) if partial else tree
 
 
-def _renamed(items: Items, rename: Renaming | None, sep: str) -> Mapping[str, Any]:
+def _renamed(
+    items: Items,
+    rename: Renaming | None,
+    sep: str,
+) -> Mapping[str, Any]:
     """Return a table of values by their new names.
 
     Raises:
@@ -574,7 +588,11 @@ class _GrowingTree:
         steps = parse(name, self._sep)
         return self._branch_at(name, steps[:-1]), self._entry(name, steps[-1])
 
-    def _branch(self, name: str, above: str) -> _Branch:
+    def _branch(
+        self,
+        name: str,
+        above: str,
+    ) -> _Branch:
         """Return the branch with the name `above`, on the way to a name."""
         new_names: list[tuple[str, Any]] = []
         branch = self._branches.get(above)

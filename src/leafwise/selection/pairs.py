@@ -90,7 +90,9 @@ MarksPair: TypeAlias = "tuple[Marks | None, Marks | None] | None"
 
 
 def mark_places(
-    marks: Iterable[tuple[Any, Any]], trees: Sequence[Any], context: Context
+    marks: Iterable[tuple[Any, Any]],
+    trees: Sequence[Any],
+    context: Context,
 ) -> tuple[Marks, Marks]:
     """Return what is said of the places of two trees.
 

@@ -414,7 +414,8 @@ def step_text(key: Any, sep: str) -> str:
     if type(key) is DictKey and type(key.key) is str:
         return sep + key.key if _is_plain(key.key, sep) else f"[{key.key!r}]"
     if type(key) is GetAttrKey and type(key.name) is str:
-        return sep + (key.name if _is_plain(key.name, sep) else repr(key.name))
+        text = key.name if _is_plain(key.name, sep) else repr(key.name)
+        return sep + text
     return str(key)
 
 
@@ -583,6 +584,10 @@ class Automaton:
         step = state.only_step
         if step is not None and step.name is not None and len(rows) > 1:
             # a dict may have a number with the digits of the name as well
-            named = [row for row in rows if getattr(row[1], "entry", None) == step.name]
-            return named or rows
+            named_rows: list[Row] = []
+            for row in rows:
+                _, key, _ = row
+                if getattr(key, "entry", None) == step.name:
+                    named_rows.append(row)
+            return named_rows or rows
         return rows

@@ -198,7 +198,10 @@ def test_a_name_of_another_library_is_found(name, instead):
 def test_the_table_of_names_is_that_of_the_submodule(submodule):
     """`leafwise._names` has the names of each `__all__`, so that errors import none."""
     names = import_module(f"leafwise.{submodule}").__all__
-    assert list(SUBMODULE_NAMES[submodule]) == sorted(names)
+    listed = set(SUBMODULE_NAMES[submodule])
+    assert set(names) - listed == set(), "add to SUBMODULE_NAMES of leafwise/_names.py"
+    assert listed - set(names) == set(), "remove from SUBMODULE_NAMES"
+    assert list(SUBMODULE_NAMES[submodule]) == sorted(names), "sort SUBMODULE_NAMES"
 
 
 @pytest.mark.needs("processes")

@@ -12,6 +12,7 @@ import pickle
 import subprocess
 import sys
 from collections import OrderedDict
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,21 @@ def recorded_digests(sort):
     return [line.split()[1] for line in lines if line.startswith(f"{sort} ")]
 
 
+def changed_digests(sort, digests):
+    """Return a line for each example whose digest is not that of the table."""
+    lines = []
+    examples = fingerprint_trees.examples(sort)
+    for example, old, new in zip_longest(examples, recorded_digests(sort), digests):
+        if old is None:
+            lines.append(f"add the line '{sort} {new}' for {example!r} to {TABLE.name}")
+        elif old != new:
+            lines.append(
+                f"the fingerprint of {example!r} was {old} and is {new}: users store "
+                "fingerprints, so only that of a type that becomes a node may change"
+            )
+    return lines
+
+
 def as_leaf(value, **how):
     """Return the fingerprint of a list with a value as its leaf, whatever it is."""
     tree = [value]
@@ -62,7 +78,7 @@ def same(a, b):
 def test_the_same_on_each_python(sort):
     """What stands in the table; and no two are the same."""
     digests = fingerprint_trees.short_fingerprints(sort)
-    assert digests == recorded_digests(sort)
+    assert changed_digests(sort, digests) == []
     assert len(set(digests)) == len(digests)
 
 
@@ -76,7 +92,7 @@ def test_the_same_for_each_seed_of_hashes():
     folders = [str(Path(fingerprint_trees.__file__).parents[1]), *sys.path]
     env = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(folders)}
     output = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
-    assert output.split() == recorded_digests("values")
+    assert changed_digests("values", output.split()) == []
 
 
 def test_what_does_not_count():

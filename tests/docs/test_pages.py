@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from leafwise.cli import COMMANDS
 from leafwise.core.builtins import BUILTINS
 
 
@@ -44,3 +45,14 @@ def test_the_guide_lists_the_built_in_node_types():
     listing, _ = section.split("Everything else is a leaf")
     names = [rule.name for rule in BUILTINS.values()]
     assert [name for name in names if f"`{name}`" not in listing] == []
+
+
+def test_the_guide_has_each_command():
+    """In an example, or at least in the text."""
+    guide = (DOCS / "guide/commands.md").read_text(encoding="utf-8")
+    missing = [
+        name
+        for name in COMMANDS
+        if not re.search(rf"leafwise {name}\b|`{name}\b", guide)
+    ]
+    assert missing == [], "add them to docs/guide/commands.md"

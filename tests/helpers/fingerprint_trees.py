@@ -149,12 +149,15 @@ def short_fingerprints(group):
         group: "values", "static", "trees" or "arrays", as in the first column of
             `tests/core/fingerprints.txt`, which has the same on each Python.
     """
+    return [lw.fingerprint(tree)[:20] for tree in examples(group)]
+
+
+def examples(group):
+    """Return the trees of a group, in the order of the table."""
     if group == "values":
-        trees = [[value] for value in VALUES]
-    elif group == "static":
-        trees = [Box((), value) for value in VALUES]
-    elif group == "trees":
-        trees = [[tree] for tree in TREES]
-    else:
-        trees = [[array] for array in arrays()]
-    return [lw.fingerprint(tree)[:20] for tree in trees]
+        return [[value] for value in VALUES]
+    if group == "static":
+        return [Box((), value) for value in VALUES]
+    if group == "trees":
+        return [[tree] for tree in TREES]
+    return [[array] for array in arrays()]

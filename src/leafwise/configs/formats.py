@@ -141,7 +141,8 @@ def dump(document: Document, *, allow_nan: bool = False) -> str:
     kind = document.kind
     tree = fitted(document.tree, kind)
     try:
-        text = _WRITERS[kind](document._replace(tree=tree), allow_nan)
+        written = document._replace(tree=tree)
+        text = _WRITERS[kind](written, allow_nan)
         text.encode()  # no file has half a character
     except RecursionError as error:
         raise FormatError("nested too deeply for its writer") from error
@@ -159,7 +160,8 @@ def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
     """Return where the first value is that a format cannot represent, if it is one."""
     for path, leaf in tree_leaves_with_path(tree, none_is_leaf=True):
         try:
-            _WRITERS[kind](Document({"a": leaf}, kind), allow_nan).encode()
+            document = Document({"a": leaf}, kind)
+            _WRITERS[kind](document, allow_nan).encode()
         except (TypeError, ValueError):
             return f"the value at {place_text(path)}, {short_repr(leaf)}: "
     return ""
@@ -183,7 +185,9 @@ def read_number(text: str, kind: str) -> Any:
     except FormatError:
         return None
     value = tree["a"] if kind == "toml" else tree
-    return as_written(text, value) if type(value) in (int, float) else None
+    if type(value) not in (int, float):
+        return None
+    return as_written(text, value)
 
 
 def fitted(tree: Any, kind: str) -> Any:
@@ -283,8 +287,10 @@ def json_default(value: Any) -> str:
         '2026-11-21'
     """
     datetime = sys.modules.get("datetime")  # loaded if there is a date at all
-    if datetime is not None and isinstance(value, datetime.date | datetime.time):
-        return str(value.isoformat())
+    if datetime is not None:
+        is_date = isinstance(value, datetime.date | datetime.time)
+        if is_date:
+            return str(value.isoformat())
     if isinstance(value, Tagged):
         raise TypeError(f"JSON has no tag {value.tag}")
     raise TypeError(f"JSON has no {type(value).__name__}")
@@ -310,7 +316,9 @@ def _with_ints(value: Any, item: Any) -> Any:
     if type(value) is list:
         pairs = zip(value, item, strict=True)
         return [_with_ints(below, its_item) for below, its_item in pairs]
-    return as_written(item.as_string(), value) if type(value) is int else value
+    if type(value) is not int:
+        return value
+    return as_written(item.as_string(), value)
 
 
 def _write_toml(document: Document, _allow_nan: bool) -> str:

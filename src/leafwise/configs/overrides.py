@@ -208,7 +208,8 @@ class Overrides:
                 raise EditError(f"{name} has no match and is not a name for a new key")
             if parents:
                 new = Set(value)
-                return [self._typed(tree, None, parent.path, new) for parent in parents]
+                paths = [parent.path for parent in parents]
+                return [self._typed(tree, None, path, new) for path in paths]
         raise EditError("the root already exists; name what to add: +name=value")
 
     def _typed(
@@ -238,9 +239,12 @@ class Overrides:
             raise error.at(path) from error
         value = change.value
         text = text_of(value) if text is None else text
-        value = self.converter.convert_at(Place(path, value), value, text, declared)
+        place = Place(path, value)
+        value = self.converter.convert_at(place, value, text, declared)
         new_path = path_below(path.parent, key)
-        return new_path, Set(value) if type(change) is Set else Insert(value)
+        if type(change) is Set:
+            return new_path, Set(value)
+        return new_path, Insert(value)
 
     def _no_match(
         self,
@@ -249,7 +253,8 @@ class Overrides:
         value: str,
     ) -> PathError:
         """Return the error for a path without a match; suggest `+` if that works."""
-        error = select.no_match(selector, Place(KeyPath(), tree), self.context)
+        root = Place(KeyPath(), tree)
+        error = select.no_match(selector, root, self.context)
         try:
             edits = self._insertions(tree, selector.text, value)
             changes.rebuild(tree, edits, self.context)
@@ -270,14 +275,13 @@ class Overrides:
         old = replacement.old
         value = replacement.value
         rule = self.context.rule_of(old)
-        if not isinstance(value, dict):
-            return [(replacement.path, Set(self._fit(replacement, rule)))]
-        if rule is None:
-            return [(replacement.path, Set(self._fit(replacement, rule)))]
-        fields = select.fields_of(old, rule)
+        fields: dict[GetAttrKey, Any] = {}
+        if rule is not None and isinstance(value, dict):
+            fields = select.fields_of(old, rule)
         names = {key.name for key in fields}
         if not fields or not names.issuperset(value):
-            return [(replacement.path, Set(self._fit(replacement, rule)))]
+            new = self._fit(replacement, rule)
+            return [(replacement.path, Set(new))]
         types = self.converter.attribute_types(type(old))
         edits: list[tuple[KeyPath, changes.Edit]] = []
         for name, item in value.items():
@@ -346,7 +350,9 @@ class Overrides:
                 new_items[key] = self._item_like(old_items.get(key), item)
         elif key_class is SequenceKey and isinstance(value, list | tuple):
             types = {_type_like(item) for item in old_items.values()}
-            example = next(iter(old_items.values())) if len(types) == 1 else None
+            example = None
+            if len(types) == 1:
+                example = next(iter(old_items.values()))
             for position, item in enumerate(value):
                 new_items[position] = self._item_like(example, item)
         else:

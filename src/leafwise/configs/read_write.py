@@ -167,7 +167,8 @@ def write(
             # The tree as the file will have it: tuples are lists, and in JSON dates
             # are strings.
             nan = has_nan(source)
-            text = formats.dump(source.document._replace(tree=tree), allow_nan=nan)
+            document = source.document._replace(tree=tree)
+            text = formats.dump(document, allow_nan=nan)
             new = formats.load(text, kind).tree
             replace_source(source, revised(source, new))
             return
@@ -185,7 +186,8 @@ def write(
 
 def _kind_of(name: str, format: str | None) -> str:
     """Return the format of a file by its name, or the one that was asked for."""
-    kind = format or formats.SUFFIXES.get(os.path.splitext(name)[1].lower())
+    _, suffix = os.path.splitext(name)
+    kind = format or formats.SUFFIXES.get(suffix.lower())
     if kind not in KINDS:
         hint = ""
         if name.endswith(OF_ARRAYS):
@@ -250,8 +252,9 @@ def source_of(
 
 def has_nan(source: Source) -> bool:
     """Return whether a file has values that JSON lacks, and may be given more."""
-    text = source.text
-    return source.document.kind == "json" and ("NaN" in text or "Infinity" in text)
+    if source.document.kind != "json":
+        return False
+    return "NaN" in source.text or "Infinity" in source.text
 
 
 def revised(source: Source, tree: Any) -> str:

@@ -74,7 +74,8 @@ def write_yaml(document: Document) -> str:
     """Return a document as YAML text; see `formats.dump`."""
     dumper = yaml_dumper()
     dumper.explicit_start = document.is_stream
-    return yaml_text(dumper, document.tree if document.is_stream else [document.tree])
+    trees = document.tree if document.is_stream else [document.tree]
+    return yaml_text(dumper, trees)
 
 
 def _explanation(error: Any) -> str:
@@ -160,16 +161,16 @@ class _Constructor(SafeConstructor):
 
     written: bool = False
     merged: int = 0
-    known: dict[Any, dict[Any, Any]]
+    mappings: dict[Any, dict[Any, Any]]
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         """Return the dict of a node, once: what `<<` brings, then its own keys."""
-        if node in self.known:
-            return self.known[node]
+        if node in self.mappings:
+            return self.mappings[node]
         if node.id != "mapping":
             raise _malformed("expected a mapping", node)
         mapping: dict[Any, Any] = {}
-        self.known[node] = mapping
+        self.mappings[node] = mapping
         own: dict[Any, Any] = {}
         key_nodes: dict[Any, Any] = {}
         for key_node, value_node in node.value:
@@ -247,8 +248,8 @@ def _malformed(problem: str, node: Any) -> ConstructorError:
 def _construct_int(loader: Any, node: Any) -> int:
     text = loader.construct_scalar(node).replace("_", "")
     digits = text.lstrip("+-")
-    base = 8 if digits.isdigit() and digits[:1] == "0" else 0
-    return int(text, base)
+    is_octal = digits.isdigit() and digits.startswith("0")
+    return int(text, 8 if is_octal else 0)
 
 
 def _construct_float(loader: Any, node: Any) -> float:
@@ -281,7 +282,7 @@ def yaml_loader(*, written: bool = False, aliases: bool = False) -> Any:
     loader.Constructor = _Constructor
     loader.composer.warn_double_anchors = False
     loader.constructor.written = written
-    loader.constructor.known = {}
+    loader.constructor.mappings = {}
     return loader
 
 
@@ -297,7 +298,9 @@ class _QuotedText(str):
 
 def quoted(value: Any, quote: str) -> Any:
     """Return a value; if it is a text of one line, YAML writes it in this quote."""
-    if type(value) is not str or "\n" in value or quote not in ("'", '"'):
+    if type(value) is not str or "\n" in value:
+        return value
+    if quote not in ("'", '"'):
         return value
     text = _QuotedText(value)
     text.quote = quote

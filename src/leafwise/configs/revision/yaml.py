@@ -67,8 +67,10 @@ class YamlPart(Part):
         """
         if self.kind is not BLOCK:
             return super().fits(old, new)
+        if type(old) is not type(new):
+            return False
         has_merge = any(entry.key is MERGE for entry in self.entries)
-        return type(old) is type(new) and (bool(new) or has_merge)
+        return has_merge or bool(new)
 
 
 class Alias(NamedTuple):
@@ -173,7 +175,8 @@ class YamlStream:
             self.editor.drop_entries(root, old, new)
             lines = "\n".join(self.editor.lines(new))
             return root.entries[0].head, root.end, f"{lines}\n"
-        return root.start, root.end, self.editor.edited(root, old, new)
+        text = self.editor.edited(root, old, new)
+        return root.start, root.end, text
 
     def _check_anchors(self) -> None:
         """Raise `RevisionError` if an anchor is deleted that an alias uses."""
@@ -315,9 +318,14 @@ class _Scanner:
             for item in node.value:
                 self.add_alias(item, path, is_merge=True)
         elif node.id == "alias":
-            start = node.start_mark.index
-            target = node.target.start_mark.index
-            self.aliases.append(Alias(node.value, path, start, target, is_merge))
+            alias = Alias(
+                name=node.value,
+                path=path,
+                start=node.start_mark.index,
+                target=node.target.start_mark.index,
+                is_merge=is_merge,
+            )
+            self.aliases.append(alias)
 
     def collection(
         self,
@@ -530,7 +538,8 @@ class _YamlEditor(Editor):
                 f"{_place(part.path)} is written in a form that cannot be edited "
                 f"({line})"
             )
-        if part.kind is FLOW and "\n" in self.text[part.start : part.end]:
+        text = self.text[part.start : part.end]
+        if part.kind is FLOW and "\n" in text:
             raise RevisionError(
                 f"the brackets of {_place(part.path)} go over several lines ({line})"
             )
@@ -680,8 +689,9 @@ class _YamlEditor(Editor):
     ) -> str:
         """Return a new entry of a block."""
         value = quoted(value, self.quote(part))
-        lines = self.lines([value] if part.is_list else {key: value})
-        return "".join(f"{line}\n" for line in self.indented(part, lines))
+        entry = [value] if part.is_list else {key: value}
+        lines = self.indented(part, self.lines(entry))
+        return "".join(f"{line}\n" for line in lines)
 
 
 def _takes_lines(value: Any) -> bool:

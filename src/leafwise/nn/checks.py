@@ -145,8 +145,8 @@ hooks.registry_changed.append(learned.forget)
 def sort(value: Any) -> str:
     """Return `"data"`, `"plain"` or `"container"`, and remember it for the type."""
     cls = type(value)
-    # Read first: if another thread replaces the sets meanwhile, the answer is lost with
-    # these, as it should be.
+    # Read first: if another thread replaces the sets meanwhile, an answer from before
+    # the registration must be lost with the old ones.
     plain_types = learned.plain
     data_types = learned.data
     settled_types = learned.settled
@@ -319,7 +319,7 @@ def _contents_of_node(value: Any) -> Contents | None:
     except FAULTS:
         if current.view.resolve(cls) is rule:
             raise
-        return None  # another namespace's function fails, but nobody asked for it
+        return None  # a function of a namespace that this value may not be meant for
     return children, lambda: rule.keys(aux, len(children))
 
 

@@ -194,7 +194,7 @@ def decide(
         after = f", a {type(value).__name__} that would be static"
         raise refusal(cls, key_of(name), value, "Found data in ", after)
     if is_new and is_building:
-        return Kind.STATIC  # `look_through` refuses it, if it is still there
+        return Kind.STATIC  # `check_entries` refuses it, if it is still there
     since = "by declaration" if declared is Kind.STATIC else "since it was first set"
     after = f", which is static {since}"
     raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
@@ -306,11 +306,15 @@ def finish(obj: Any) -> None:
         settle(obj)
     spec = spec_of(obj)
     if spec.pytree and (spec.declared or values):
-        look_through(obj)
+        check_entries(obj)
 
 
-def look_through(obj: Any) -> None:
-    """Check the entries of an object."""
+def check_entries(obj: Any) -> None:
+    """Check that the static entries of an object hold no data.
+
+    Raises:
+        KindError: One does.
+    """
     values = obj.__dict__
     kinds = kinds_in(obj)
     for name, value in list(values.items()):
@@ -323,7 +327,7 @@ def look_through(obj: Any) -> None:
             set_kind(obj, name, decide(obj, name, value))
 
 
-def reconsider(obj: Any) -> None:
+def mark_new_data(obj: Any) -> None:
     """Turn static entries of an unchecked object into data if they hold some."""
     values, _ = settle(obj)
     for name, value in list(values.items()):
@@ -375,7 +379,7 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
 
 def flatten_unchecked(node: Any) -> tuple[Sequence[Any], Statics]:
     """Flatten an object whose entries are not checked when they are assigned."""
-    reconsider(node)
+    mark_new_data(node)
     return flatten(node)
 
 

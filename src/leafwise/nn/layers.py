@@ -1,6 +1,6 @@
-"""The layers that the guides of Flax NNX begin with, in its names and conventions.
+"""A few layers with the names and conventions of Flax NNX: those of its first guides.
 
-They give the numbers of Flax. jax is imported when a layer is made or called.
+They compute the same numbers as Flax. jax is imported when a layer is made or called.
 """
 
 from __future__ import annotations
@@ -121,16 +121,17 @@ class BatchNorm(Module):
             _ = rngs.params(), rngs.params()
 
     def __call__(self, x: Any) -> Any:
-        """Return normalized inputs; the running averages follow, if not used."""
+        """Return normalized inputs, and update running averages that are not used."""
         jax = _jax("BatchNorm")
         if self.use_running_average:
-            mean, var = self.mean[...], self.var[...]
+            mean = self.mean[...]
+            var = self.var[...]
         else:
             axes = tuple(range(x.ndim - 1))
             mean = x.mean(axes)
             var = jax.numpy.maximum(0.0, (x * x).mean(axes) - mean * mean)
-            for average, now in ((self.mean, mean), (self.var, var)):
-                average[...] = self.momentum * average + (1 - self.momentum) * now
+            for average, current in ((self.mean, mean), (self.var, var)):
+                average[...] = self.momentum * average + (1 - self.momentum) * current
         factor = jax.lax.rsqrt(var + self.epsilon) * self.scale
         return (x - mean) * factor + self.bias
 
@@ -170,7 +171,7 @@ class Dropout(Module):
         self.rngs: RngStream | None = None if stream is None else stream.fork()
 
     def __call__(self, x: Any) -> Any:
-        """Return the inputs, a part of them zero and the others larger."""
+        """Return the inputs, some of them set to zero and the others scaled up."""
         jax = _jax("Dropout")
         if self.deterministic or self.rate == 0:
             return x
@@ -178,8 +179,8 @@ class Dropout(Module):
             return jax.numpy.zeros_like(x)
         if self.rngs is None:
             raise ValueError("Dropout needs rngs")
-        kept = jax.random.bernoulli(self.rngs(), 1 - self.rate, x.shape)
-        return jax.numpy.where(kept, x / (1 - self.rate), 0)
+        mask = jax.random.bernoulli(self.rngs(), 1 - self.rate, x.shape)
+        return jax.numpy.where(mask, x / (1 - self.rate), 0)
 
 
 def relu(x: Any) -> Any:

@@ -31,9 +31,9 @@ from .instance import (
     Shell,
     assign,
     blank,
+    check_entries,
     finish,
     kinds_in,
-    look_through,
     object_rule,
     put,
     record_of,
@@ -420,7 +420,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
         elif spec_of(value).pytree or value is obj:
             try:
                 settle(value)
-                look_through(value)
+                check_entries(value)
             except KindError as error:
                 if path:
                     add_note(error, f"the object is at {KeyPath(path)}")

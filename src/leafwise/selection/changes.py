@@ -179,9 +179,10 @@ class NodeEdits:
         below: The nodes that have edits below this one, by key.
         edits: The edits at its keys. Several at one key are insertions, but for one.
         aux: The aux data that it gets instead of its own, MISSING for none.
+        values: If it is a mapping, new values of items, which need no edit for each.
     """
 
-    __slots__ = ("above", "aux", "below", "edits", "link", "node", "rule")
+    __slots__ = ("above", "aux", "below", "edits", "link", "node", "rule", "values")
 
     def __init__(
         self,
@@ -197,6 +198,12 @@ class NodeEdits:
         self.below: dict[Any, NodeEdits] = {}
         self.edits: KeyEdits = []
         self.aux: Any = MISSING
+        self.values: dict[Any, Any] = {}
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is anything to be applied."""
+        return bool(self.edits or self.values) or self.aux is not MISSING
 
     @property
     def path(self) -> KeyPath:
@@ -214,8 +221,11 @@ class NodeEdits:
         if self.aux is not MISSING:
             children, _ = self.rule.flatten(node)
             node = call_at(self.rule.unflatten, (self.aux, list(children)), self)
-            if not edits:
-                return node
+        if self.values:
+            items = {**self.rule.items(node), **self.values}
+            node = self.rule.from_items(self.rule.rest(node), items)
+        if not edits:
+            return node
         has_items = type(node) is dict or type(node) is list
         if has_items and all(type(edit) is Set for _, edit in edits):
             values = {key.entry: edit.value for key, edit in edits}
@@ -367,7 +377,7 @@ def apply_edits(nodes: Sequence[NodeEdits], record: Edited | None = None) -> Any
     """
     new_tree = nodes[0].node
     for step in reversed(nodes):
-        if not step.edits and step.aux is MISSING:
+        if not step.is_changed:
             continue
         new_node = step.changed()
         if record is not None and step.rule.attributes.validate is not None:

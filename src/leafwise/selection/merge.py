@@ -53,7 +53,7 @@ from .descent import Descent
 from .diff import differ
 from .pairs import (
     MarksPair,
-    PairKey,
+    key_of,
     key_on,
     mark_places,
     marked_values,
@@ -552,13 +552,20 @@ class _Merging:
         node.length = fixed_length(node.declared)
         if has_kinds(place.below):
             node.data_ids = _data_ids(place.above, other_rule)
+        is_typed = node.declared is not MISSING
         children = []
         for position, other_position in pairs:
             below = items.get(position, MISSING)
             above = others.get(other_position, MISSING)
-            key = PairKey(position, other_position)
-            child = self.child(place, node, key, below, above, is_typed=True)
-            children.append(child)
+            value = self.at_sight(place, below, above, is_typed=is_typed)
+            if value is below:
+                continue
+            if value is _PENDING:
+                key = key_of(position, other_position)
+                child = self.child(place, node, key, below, above, is_typed=is_typed)
+                children.append(child)
+            else:
+                node.put(SequenceKey(position), below, value)
         self.steps.go_on(children)
         return _PENDING
 
@@ -627,11 +634,15 @@ class _Merging:
             is_typed: Whether types may be declared for the children.
         """
         children = []
+        takes_values = node.rule.is_mapping and key_class is DictKey
         for name in {**items, **others}:
             below = items.get(name, MISSING)
             above = others.get(name, MISSING)
             value = self.at_sight(place, below, above, is_typed=is_typed)
             if value is below:
+                continue
+            if value is not _PENDING and value is not MISSING and takes_values:
+                node.values[name] = value
                 continue
             key = name if key_class is None else key_class(name)
             if value is _PENDING:
@@ -708,7 +719,9 @@ class _Merging:
     ) -> _Place:
         """Return the place of a child in both trees."""
         link = Link(place.link, key)
-        marks = marks_below(place.marks, key, below, above)
+        marks = None
+        if place.marks is not None:
+            marks = marks_below(place.marks, key, below, above)
         declared = UNDECLARED
         if is_typed:
             own_key = key_on(0, key)

@@ -40,7 +40,9 @@ def test_a_star_import_hides_no_builtin():
 ROOMS = [lw, lw.files, lw.nn, lw.selection, lw.testing]
 LAZY = [
     *(room for room in ROOMS if room is not lw.nn),
-    *(lw.integrations, lw.compat, lw.tree),
+    lw.integrations,
+    lw.compat,
+    lw.tree,
 ]
 
 
@@ -116,9 +118,20 @@ def test_importing_needs_nothing_but_the_standard_library():
 
 
 HEAVY = {
-    *("ast", "dataclasses", "difflib", "hashlib", "inspect", "json", "shutil"),
-    *("tokenize", "tomllib", "typing_extensions", "leafwise.integrations.libraries"),
-    *("leafwise.show.doc", "leafwise.nn", "leafwise.selection"),
+    "ast",
+    "dataclasses",
+    "difflib",
+    "hashlib",
+    "inspect",
+    "json",
+    "shutil",
+    "tokenize",
+    "tomllib",
+    "typing_extensions",
+    "leafwise.integrations.libraries",
+    "leafwise.show.doc",
+    "leafwise.nn",
+    "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""
 

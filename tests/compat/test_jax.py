@@ -35,7 +35,8 @@ def test_every_public_name_takes_the_same_calls(jax_tree):
     """Of functions, classes and their methods; one says of itself what is not so."""
     left_out = [
         "PyTreeDef.from_node_data_and_children",  # it takes no `self`
-        *("PyTreeDef.serialize_using_proto", "PyTreeDef.deserialize_using_proto"),
+        "PyTreeDef.serialize_using_proto",
+        "PyTreeDef.deserialize_using_proto",
         "PyTreeDef.make_from_node_data_and_children",  # of older versions
         "PyTreeDef.from_iterable_tree",  # it is for jax's own code
     ]

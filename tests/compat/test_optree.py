@@ -36,9 +36,24 @@ NEVER_CALLED = {
 }
 """Methods that optree has for type checkers; they raise."""
 STANDARD = {
-    *("P", "Children", "DefaultDict", "Deque", "Dict", "F", "Iterable", "KT", "List"),
-    *("MetaData", "NamedTuple", "OrderedDict", "S", "Sequence", "T", "Tuple"),
-    *("U", "VT"),
+    "P",
+    "Children",
+    "DefaultDict",
+    "Deque",
+    "Dict",
+    "F",
+    "Iterable",
+    "KT",
+    "List",
+    "MetaData",
+    "NamedTuple",
+    "OrderedDict",
+    "S",
+    "Sequence",
+    "T",
+    "Tuple",
+    "U",
+    "VT",
     *(name for name in ours.accessors.__all__),
     "StructSequence",
 }
@@ -104,14 +119,12 @@ def flatten(module, source, tree, other):
     leaves, spec = module.tree_flatten(tree, **keywords)
     again = module.tree_unflatten(spec, leaves)
     return (
-        *(
-            leaves,
-            spec,
-            again,
-            len(spec),
-            bool(spec),
-            list(module.tree_iter(tree, **keywords)),
-        ),
+        leaves,
+        spec,
+        again,
+        len(spec),
+        bool(spec),
+        list(module.tree_iter(tree, **keywords)),
         module.tree_structure(other, **keywords) == spec,
         module.tree_leaves(other, **keywords),
     )
@@ -123,22 +136,38 @@ def structures(module, source, tree, other):
     one = module.tree_structure(tree, **keywords)
     two = module.tree_structure(other, **more)
     return [
-        *(one, two, one.num_leaves, one.num_nodes, one.num_children, one.none_is_leaf),
-        *(one.namespace, one.type, one.kind, one.children(), one.entries()),
-        *(
-            one.one_level(),
-            one.is_one_level(),
-            one.is_leaf(),
-            one.is_leaf(strict=False),
-        ),
-        *(one == two, one != two, one < two, one <= two, one > two, one >= two),
+        one,
+        two,
+        one.num_leaves,
+        one.num_nodes,
+        one.num_children,
+        one.none_is_leaf,
+        one.namespace,
+        one.type,
+        one.kind,
+        one.children(),
+        one.entries(),
+        one.one_level(),
+        one.is_one_level(),
+        one.is_leaf(),
+        one.is_leaf(strict=False),
+        one == two,
+        one != two,
+        one < two,
+        one <= two,
+        one > two,
+        one >= two,
         one.is_prefix(two, strict=source.random() < 0.5),
         one.is_suffix(two, strict=source.random() < 0.5),
-        *(copy.deepcopy(one) == one, hash(one) == hash(copy.copy(one))),
-        *(tried(one.compose, two), tried(one.broadcast_to_common_suffix, two)),
+        copy.deepcopy(one) == one,
+        hash(one) == hash(copy.copy(one)),
+        tried(one.compose, two),
+        tried(one.broadcast_to_common_suffix, two),
         *(tried(one.entry, place) for place in (0, -1, 3, 1.0, "a")),
         *(tried(one.child, place) for place in (0, -1, 3, 1.0, "a")),
-        *(tried(one.compose, 1), tried(one.is_prefix, tree), one == tree),
+        tried(one.compose, 1),
+        tried(one.is_prefix, tree),
+        one == tree,
         tried(lambda: one < tree),
     ]
 
@@ -147,12 +176,17 @@ def functions_of_structures(module, source, tree, other):
     one = module.tree_structure(tree, **options(source))
     two = module.tree_structure(other, none_is_leaf=one.none_is_leaf)
     return (
-        *(module.treespec_paths(one), module.treespec_accessors(one)),
-        *(module.treespec_entries(one), module.treespec_children(one)),
-        *(tried(module.treespec_entry, one, 1), tried(module.treespec_child, one, -1)),
-        *(module.treespec_one_level(one), module.treespec_is_one_level(one)),
+        module.treespec_paths(one),
+        module.treespec_accessors(one),
+        module.treespec_entries(one),
+        module.treespec_children(one),
+        tried(module.treespec_entry, one, 1),
+        tried(module.treespec_child, one, -1),
+        module.treespec_one_level(one),
+        module.treespec_is_one_level(one),
         module.treespec_is_leaf(one, strict=source.random() < 0.5),
-        *(module.treespec_is_strict_leaf(one), module.treespec_is_prefix(one, two)),
+        module.treespec_is_strict_leaf(one),
+        module.treespec_is_prefix(one, two),
         module.treespec_is_suffix(one, two, strict=True),
     )
 
@@ -236,13 +270,12 @@ def predicates(module, source, tree, other):
     asked = Asked(source.choice((is_pair, is_none, lambda node: False)))
     keywords = options(source, is_leaf=False)
     return (
-        *(module.tree_leaves(tree, asked, **keywords), asked.calls),
+        module.tree_leaves(tree, asked, **keywords),
+        asked.calls,
         module.tree_is_leaf(tree, **options(source)),
         module.all_leaves([tree, other], **options(source)),
-        *(
-            tried(module.tree_leaves, tree, 3),
-            tried(module.tree_leaves, tree, namespace=3),
-        ),
+        tried(module.tree_leaves, tree, 3),
+        tried(module.tree_leaves, tree, namespace=3),
     )
 
 
@@ -250,12 +283,16 @@ def paths(module, source, tree, other):
     keywords = options(source)
     accessors = module.tree_accessors(tree, **keywords)
     return (
-        *(module.tree_flatten_with_path(tree, **keywords), accessors),
+        module.tree_flatten_with_path(tree, **keywords),
+        accessors,
         module.tree_flatten_with_accessor(tree, **keywords),
-        *(module.tree_paths(tree, **keywords), [a.codify("tree") for a in accessors]),
-        *([a.path for a in accessors], list(map(repr, accessors))),
+        module.tree_paths(tree, **keywords),
+        [a.codify("tree") for a in accessors],
+        [a.path for a in accessors],
+        list(map(repr, accessors)),
         [tried(accessor, tree) for accessor in accessors],
-        *([a[:1] for a in accessors], [a + a for a in accessors]),
+        [a[:1] for a in accessors],
+        [a + a for a in accessors],
     )
 
 
@@ -264,13 +301,15 @@ def folds(module, source, tree, other):
     join = "({}{})".format
     names = module.tree_map(repr, tree, **keywords)
     return (
-        *(module.tree_all(tree, **keywords), module.tree_any(tree, **keywords)),
+        module.tree_all(tree, **keywords),
+        module.tree_any(tree, **keywords),
         tried(module.tree_reduce, join, names, **keywords),
         module.tree_reduce(join, names, "!", **keywords),
         tried(module.tree_sum, names, start="", **keywords),
         tried(module.tree_max, names, **keywords),
         tried(module.tree_min, names, key=len, **keywords),
-        *(tried(module.tree_max, (), default=3), tried(module.tree_min, [])),
+        tried(module.tree_max, (), default=3),
+        tried(module.tree_min, []),
     )
 
 

@@ -80,7 +80,9 @@ Point = namedtuple("Point", "x y")
 trees = lw.testing.trees(
     st.integers(),
     nodes=[
-        *(list, dict, Point),
+        list,
+        dict,
+        Point,
         lambda children: st.dictionaries(hostile, children).map(OrderedDict),
         lambda children: st.builds(Holder, children, children),
     ],

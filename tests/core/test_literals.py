@@ -14,8 +14,24 @@ from leafwise.errors import PathError
 
 PIECES = (
     *"\\\\\\\\''\"\"[]{}(),:.#abfnrtuxNUzd0137 \n\r\t",
-    *("'''", '"""', "\\d", "\\'", "\\777", "\\u0041", "\\N{DASH}", "rb", "or ", "é"),
-    *("'\\d'", '"\\777"', "b'\\u'", "R'\\d'", "1in ", "0xf", "1.5if ", "f'{1}\\d'"),
+    "'''",
+    '"""',
+    "\\d",
+    "\\'",
+    "\\777",
+    "\\u0041",
+    "\\N{DASH}",
+    "rb",
+    "or ",
+    "é",
+    "'\\d'",
+    '"\\777"',
+    "b'\\u'",
+    "R'\\d'",
+    "1in ",
+    "0xf",
+    "1.5if ",
+    "f'{1}\\d'",
 )
 texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 

@@ -140,12 +140,24 @@ class Word(str):
 
 
 ENTRIES = (
-    *("a", "b", 0, 1, True, None, (1,), [1]),
-    *(Word("a"), lw.GetAttrKey("a"), lw.DictKey("a"), lw.SequenceKey(0)),
+    "a",
+    "b",
+    0,
+    1,
+    True,
+    None,
+    (1,),
+    [1],
+    Word("a"),
+    lw.GetAttrKey("a"),
+    lw.DictKey("a"),
+    lw.SequenceKey(0),
     lw.registry.FlattenedIndexKey(0),
 )
 CONTAINERS = (
-    *(tuple, list, lambda kids: iter(list(kids))),
+    tuple,
+    list,
+    lambda kids: iter(list(kids)),
     lambda kids: dict(enumerate(kids)).values(),
 )
 

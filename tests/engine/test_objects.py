@@ -48,8 +48,17 @@ def change(layer, action, value):
 
 
 ACTIONS = [
-    *("assign", "weight", "write", "new", "unseen", "delete"),
-    *("kind", "back", "unlike", "inside", "flatten"),
+    "assign",
+    "weight",
+    "write",
+    "new",
+    "unseen",
+    "delete",
+    "kind",
+    "back",
+    "unlike",
+    "inside",
+    "flatten",
 ]
 VALUES = [1, True, 1.0, 0.0, -0.0, float("nan"), "a", None, (1, 2), (1, [2]), len]
 

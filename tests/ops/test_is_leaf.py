@@ -167,8 +167,13 @@ CALLS = {
 FUNCTIONS = {
     function.__name__: function
     for room in (
-        *(lw.testing, lw.files, lw.selection, lw.show),
-        *(lw.registry, lw.tree, lw),
+        lw.testing,
+        lw.files,
+        lw.selection,
+        lw.show,
+        lw.registry,
+        lw.tree,
+        lw,
     )
     for function in (getattr(room, name) for name in room.__all__)
     if inspect.isroutine(function)
@@ -239,10 +244,21 @@ def test_a_class_does_as_its_predicate(part, data, tree, classes):
 
 
 WALKS = [
-    *("tree_leaves", "tree_iter", "tree_walk", "tree_visit", "tree_map"),
-    *("tree_map, strict", "tree_map_shared", "tree_map_shared, strict"),
-    *("tree_map_with_path", "tree_broadcast_prefix", "tree_broadcast_common"),
-    *("prefix_errors", "equality_errors", "tree_equal", "tree_unzip"),
+    "tree_leaves",
+    "tree_iter",
+    "tree_walk",
+    "tree_visit",
+    "tree_map",
+    "tree_map, strict",
+    "tree_map_shared",
+    "tree_map_shared, strict",
+    "tree_map_with_path",
+    "tree_broadcast_prefix",
+    "tree_broadcast_common",
+    "prefix_errors",
+    "equality_errors",
+    "tree_equal",
+    "tree_unzip",
 ]
 
 
@@ -374,10 +390,18 @@ NONE_ITSELF = {
 """Calls of functions for which None is unlike all other leaves, and their results."""
 
 NO_TREES = {
-    *("dataclass", "register_codec", "register_dataclass", "register_leaf"),
-    *("register_pytree_node", "register_pytree_node_class", "register_static"),
-    *("register_pytree_with_keys", "register_pytree_with_keys_class", "selector"),
-    *("trees", "unregister_pytree_node"),
+    "dataclass",
+    "register_codec",
+    "register_dataclass",
+    "register_leaf",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_static",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "selector",
+    "trees",
+    "unregister_pytree_node",
 }
 """Functions whose results do not depend on what None is."""
 

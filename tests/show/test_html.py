@@ -17,8 +17,21 @@ from leafwise.show.sketch import leaf_text
 
 
 ELEMENTS = {
-    *("div", "style", "ul", "li", "details", "summary", "span", "code", "pre"),
-    *("table", "thead", "tbody", "tr", "th", "td"),
+    "div",
+    "style",
+    "ul",
+    "li",
+    "details",
+    "summary",
+    "span",
+    "code",
+    "pre",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
 }
 ATTRIBUTES = {"class", "open", "title", "dir", "colspan", "scope"}
 

@@ -58,9 +58,14 @@ CELLS = {
 SOURCE = str(Path(lw.__file__).parents[1])
 LOOKS = [(theme, width) for theme in ("light", "dark") for width in (1300, 400)]
 FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
-    *("--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
 ]
 
 
@@ -97,7 +102,11 @@ def convert(folder, *options):
     scripts = ("require_js", "mathjax", "jquery", "mermaid_js")
     subprocess.run(
         [
-            *(sys.executable, "-m", "nbconvert", "objects.ipynb", *options),
+            sys.executable,
+            "-m",
+            "nbconvert",
+            "objects.ipynb",
+            *options,
             *(f"--HTMLExporter.{name}_url=" for name in scripts),
         ],
         cwd=folder,

@@ -136,8 +136,16 @@ def test_what_pytest_prints(tmp_path):
     (tmp_path / "test_trees.py").write_text(PROGRAM, encoding="utf-8")
     run = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "--tb=short", "-p"),
-            *("no:cacheprovider", "-W", "error", str(tmp_path)),
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "--tb=short",
+            "-p",
+            "no:cacheprovider",
+            "-W",
+            "error",
+            str(tmp_path),
         ],
         capture_output=True,
         text=True,

@@ -63,9 +63,9 @@ def draw(
             lead to them.
         max_leaves: About how many values to write at most; values near the root come
             first.
-        collapse: Draw neighbours that are equal, arrays apart from their elements, as
-            one line if there are at least this many; 0 draws all of them. Ten and more
-            numbers of one type side by side are one line, too.
+        collapse: Draw neighbours that are equal, as far as they are drawn, as one line
+            if there are at least this many; 0 draws all of them. Ten and more numbers
+            of one type side by side are one line, too.
         width: How many columns a line may have; longer lines are cut.
         color: `"always"`, `"never"`, or `"auto"`, which follows `NO_COLOR`,
             `FORCE_COLOR` and the standard output.

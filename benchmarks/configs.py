@@ -24,6 +24,7 @@ import sepes
 from omegaconf import OmegaConf
 from penzai import pz
 from reports import conditions, parse_options, publish, table_row
+from tables import ratio_cell
 from timing import Functions, Timing, Workload, time_workloads
 
 import leafwise as lw
@@ -140,7 +141,9 @@ def table(timings: dict[str, Timing]) -> Iterator[str]:
     yield "| workload | leafwise, µs | times as fast as |"
     yield "|---|--:|---|"
     for title, timing in timings.items():
-        ratios = [f"{name} **{ratio:.1f}**" for name, ratio in timing.ratios.items()]
+        ratios = [
+            f"{name} {ratio_cell(ratio, 1)}" for name, ratio in timing.ratios.items()
+        ]
         yield table_row([title, f"{timing.microseconds:.1f}", ", ".join(ratios)])
 
 

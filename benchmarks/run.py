@@ -31,7 +31,7 @@ from reports import (
     save_timings,
 )
 from tables import Measurement, Row, mean_ratios, table_of_ratios, table_of_slower
-from trees import COUNTED, LARGE, TREES
+from trees import COUNTED, TREES
 
 
 IN_README = ("flatten", "unflatten", "map", "map with path")
@@ -51,12 +51,6 @@ def measure_all(
         yield from measure(libraries, title, make(), OPERATIONS, rounds, slice_seconds)
 
 
-def measure_large(libraries: list[Library]) -> Iterator[Measurement]:
-    """Measure the main operations on large trees, a few times only."""
-    for title, make in LARGE.items():
-        yield from measure(libraries, title, make(), MAIN, rounds=5, slice_seconds=0.0)
-
-
 def mean_rows(
     titles: Iterable[str], measurements: list[Measurement], peers: list[str]
 ) -> list[Row]:
@@ -65,15 +59,6 @@ def mean_rows(
     return [
         mean_ratios(title, GROUPS.get(title, (title,)), counted, peers)
         for title in titles
-    ]
-
-
-def rows_of_large(measurements: list[Measurement]) -> list[Row]:
-    """Return a row for each operation on each large tree."""
-    return [
-        Row(f"{item.tree}: {item.operation}", item.timing.ratios)
-        for item in measurements
-        if item.tree in LARGE
     ]
 
 
@@ -111,13 +96,10 @@ def write_tables(
     warm_lines = [*table_of_ratios("operation", warm, peers), *note]
     cold_lines = [*table_of_ratios("engine off", without_engine, peers), *note]
     once_lines = [*table_of_ratios("each structure once", once, peers), *note]
-    large = rows_of_large(measurements)
-    large_lines = [*table_of_ratios("tree and operation", large, peers), *note]
     replace_section(README, "benchmark", readme_lines)
     replace_section(PERFORMANCE, "warm", warm_lines)
     replace_section(PERFORMANCE, "cold", cold_lines)
     replace_section(PERFORMANCE, "once", once_lines)
-    replace_section(PERFORMANCE, "large", large_lines)
     slower_lines = [*table_of_slower(measurements), *note]
     replace_section(PERFORMANCE, "slower", slower_lines)
 
@@ -134,8 +116,6 @@ def main() -> int:
     gc.collect()
     gc.disable()
     measurements = list(measure_all(libraries, rounds, slice_seconds))
-    if not options.quick:
-        measurements.extend(measure_large(libraries))
     if options.json is not None:
         timings = [
             (item.operation, f"{item.tree}, {item.operation}", item.timing)

@@ -70,9 +70,9 @@ def mean_ratios(
     return Row(title, means)
 
 
-def ratio_cell(ratio: float) -> str:
+def ratio_cell(ratio: float, digits: int = 2) -> str:
     """Return a ratio as text: bold where leafwise is the faster one."""
-    text = f"{ratio:.2f}"
+    text = f"{ratio:.{digits}f}"
     return f"**{text}**" if float(text) > 1 else text
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.graph import LastGraph, flatten_graph
+from leafwise.nn.flatgraph import LastGraph, Reference, flatten_graph
 
 
 class Plain(lw.Pytree):
@@ -186,10 +186,22 @@ def test_one_graph_is_remembered():
     assert len(alive) <= 2
 
 
+def node_types(structure):
+    """Yield the class of each node of a structure, None for a leaf."""
+    if structure is None:
+        yield None
+        return
+    rule, _, structures = structure
+    yield rule.cls
+    for child in structures:
+        yield from node_types(child)
+
+
 def test_the_graphs_are_what_they_should_be():
     """Random graphs have all that is looked at."""
-    tags = collections.Counter()
+    counts = collections.Counter()
     for seed in range(60):
         roots = random_graph(random.Random(seed))
-        tags.update(tag for tag, *_ in flatten_graph(roots).code)
-    assert min(tags[tag] for tag in ("node", "tree", "variable", "ref", "leaf")) > 10
+        counts.update(node_types(flatten_graph(roots).structure))
+    types = (Plain, tuple, nn.Param, Reference, None)
+    assert min(counts[cls] for cls in types) > 10

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafwise import nn
-from leafwise.nn.graph import flatten_graph
+from leafwise.nn.flatgraph import flatten_graph
 
 
 FEW = settings(max_examples=10, deadline=None)

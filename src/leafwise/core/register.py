@@ -319,6 +319,12 @@ class StaticRule(Rule):
         return aux
 
 
+class ComparableStaticRule(StaticRule):
+    """The same for classes with `==` and `hash` that never raise."""
+
+    aux_compares_itself = True
+
+
 # -------------------------------------------------------------- containers of items
 
 

@@ -1,15 +1,8 @@
-"""Graphs as structure and values: objects that may share and contain one another.
+"""The functions of NNX on graphs of objects: split and merge, update, pop, clone.
 
-A graph is flattened in one walk: objects and variables are counted as they are met, and
-where one is met again there is a reference to its number. `GraphDef` is what is left
-without the values: a treedef, in which a reference and a static value are nodes without
-children. Owns also the iteration over a graph, what stands twice in it, and the
-functions of NNX: split and merge, update, pop and clone. What changes an object checks
+`flatgraph` takes graphs apart and puts them together. Here are what users do with that,
+the iteration over a graph, and what stands twice in it. What changes an object checks
 everything before it writes anything. Paths are tuples of names, positions and keys.
-
-A training loop passes the same model again and again. `KnownGraph` is a list of steps
-that read the values of such a graph without a walk, and notice if it has another
-structure by now: another class, key, static value, or other shared references.
 """
 
 from __future__ import annotations
@@ -17,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import (
     Callable,
-    Iterable,
     Iterator,
     Mapping,
     MutableMapping,
@@ -25,66 +17,38 @@ from collections.abc import (
     Sequence,
 )
 from itertools import chain
-from operator import is_
-from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Final,
-    Generic,
-    TypeAlias,
-    TypeVar,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
-from .._hooks import Description, Displayable
 from .._records import MISSING
-from .._runtime import add_class
 from .._text import safe_repr, short_repr
 from ..core.builtins import ContainerRule
-from ..core.keypath import KeyPath
-from ..core.matching import code_text
 from ..core.node import Rule
-from ..core.register import StaticRule
-from ..core.registry import GLOBAL, Mode, current, declare_namespace, install
-from ..core.treedef import PyTreeDef
-from ..core.walk import Step, iter_steps
-from ..core.words import WORDS, Brackets, Words, brackets
-from ..equality import exact
+from ..core.reference import structure_of
+from ..core.treedef import PyTreeDef, code_of
 from ..equality.leaves import type_names
 from ..errors import CycleError, StructureError
 from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from ..show.sketch import Child, Sketch
-from .checks import check_level, holds_data, is_data, looks_like_array, rule_of
+from .checks import check_level, is_data, rule_of
 from .filters import Filter, partition
-from .instance import (
-    OBJECTS,
-    assign,
-    below,
-    check,
-    drop,
-    is_unchecked,
-    kinds_in,
-    parts_of,
-    refill,
+from .flatgraph import (
+    FlatGraph,
+    GraphDef,
+    Path,
+    flatten_graph,
+    kinds_of,
+    places_in,
+    structure_in,
+    unflatten_graph,
 )
+from .instance import assign, below, check, drop, kinds_in, parts_of, refill
 from .pytree import Pytree
 from .spec import spec_of
-from .states import (
-    State,
-    as_state,
-    from_flat_state,
-    left_over,
-    merge_state,
-    walk_state,
-)
-from .statics import Statics, key_of, snapshot
+from .states import State, as_state, from_flat_state, left_over, merge_state, walk_state
+from .statics import key_of
 from .variables import (
     FROZEN,
     Variable,
-    aux_of,
     bare,
     is_frozen,
     make_variable,
@@ -116,404 +80,10 @@ else:
     M = TypeVar("M")
 T = TypeVar("T")
 
-Path: TypeAlias = tuple[Any, ...]
-Entry: TypeAlias = tuple[str, Any, int, Any]
-"""`(tag, rule, arity, aux data)`, in the order of a walk from the root."""
+_MAX_LISTED = 5
 
-NODE: Final = "node"
-TREE: Final = "tree"
-VARIABLE: Final = "variable"
-REF: Final = "ref"
-LEAF: Final = "leaf"
-FIXED: Final = "fixed"
-_LEAF: Final[Entry] = (LEAF, None, 0, None)
 
-
-class Constant:
-    """A place in a structure without children: a static value, which is aux data."""
-
-
-class Reference:
-    """A place where an object stands again; its number is the aux data."""
-
-
-class _PlaceRule(Rule):
-    """The rule of places without children."""
-
-    def same(self, a: Any, b: Any) -> bool:
-        return exact.same(a, b, typed=True)
-
-    def hash(self, aux: Any) -> int:
-        return exact.digest(aux, typed=True)
-
-
-def _place_brackets(rule: Rule, aux: Any, _arity: int) -> Brackets:
-    sign = "#" if rule.cls is Reference else ""
-    return f"{sign}{safe_repr(aux)}", None, ""
-
-
-WORDS[_PlaceRule] = Words(brackets=_place_brackets)
-
-_PACKAGE: Final = __name__.partition(".")[0]
-for _place in (Constant, Reference):
-    install(_place, _PlaceRule, where=_PACKAGE)
-declare_namespace(OBJECTS, dispatch=rule_of)  # where treedefs find them again
-_CONSTANT: Final = rule_of(Constant)
-_REFERENCE: Final = rule_of(Reference)
-
-
-class _GraphDefDescription(Description):
-    """The description of graphdefs, which are shown and compared as treedefs."""
-
-    def outline(self, obj: GraphDef) -> Sketch:
-        """Return the sketch of a graphdef."""
-        return Sketch([Child(None, obj.treedef)], "GraphDef(", ")")
-
-    def compared(self, obj: GraphDef) -> Any:
-        """Return the treedef."""
-        return obj.treedef
-
-
-class GraphDef(Displayable, Generic[M]):
-    """The structure of a graph of objects, without its values.
-
-    It describes the objects, their static values, the places of the other values, and
-    the places where an object occurs again. Graphdefs can be compared, hashed, printed
-    and pickled, and are generic in the type of the object: `GraphDef[Model]`.
-
-    Attributes:
-        num_leaves: The number of values.
-        paths: The path of each value.
-        treedef: The same as a treedef, in which repeated objects are nodes without
-            children.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Pair(lw.Pytree):
-        ...     def __init__(self):
-        ...         self.left = self.right = nn.List([nn.Param(1.0)])
-        >>> graphdef, state = nn.split(Pair())
-        >>> graphdef
-        GraphDef(Pair(left=List([0]=Param(*)), right=#1))
-    """
-
-    __slots__ = ("_code", "_paths", "_treedef")
-    __leafwise__: ClassVar[Description] = _GraphDefDescription()
-
-    def __init__(
-        self, code: Iterable[Entry], paths: Iterable[Path] | None = None
-    ) -> None:
-        self._code = tuple(code)
-        self._paths = None if paths is None else tuple(paths)
-        self._treedef: PyTreeDef | None = None
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The path of each value."""
-        if self._paths is None:
-            self._paths = tuple(_paths(iter(self._code), ()))
-        return self._paths
-
-    @property
-    def treedef(self) -> PyTreeDef:
-        """The structure as a treedef."""
-        if self._treedef is None:
-            self._treedef = PyTreeDef._of(_steps(iter(self._code)), Mode(GLOBAL, False))
-        return self._treedef
-
-    @property
-    def num_leaves(self) -> int:
-        """The number of values."""
-        return sum(tag in (LEAF, VARIABLE) for tag, *_ in self._code)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not GraphDef:
-            return NotImplemented
-        return self is other or self.treedef == other.treedef
-
-    def __hash__(self) -> int:
-        return hash(self.treedef)
-
-    def __reduce__(self) -> Any:
-        return _graphdef, (self.treedef,)
-
-    def __repr__(self) -> str:
-        return f"GraphDef({code_text(self.treedef._code, _brackets)})"
-
-
-def _steps(code: Iterator[Entry]) -> Iterator[Step]:
-    """Yield the next thing of a code in the order of treedefs."""
-    tag, rule, arity, aux = next(code)
-    if tag in (LEAF, VARIABLE):
-        yield None
-    for _ in range(arity if tag != VARIABLE else 0):
-        yield from _steps(code)
-    if tag != LEAF:
-        yield rule, arity, aux
-
-
-def _paths(code: Iterator[Entry], path: Path) -> Iterator[Path]:
-    """Yield the paths of the values in the next thing of a code."""
-    tag, rule, arity, aux = next(code)
-    if tag in (LEAF, VARIABLE):
-        yield path
-        return
-    for part in parts_of(rule, aux, arity):
-        yield from _paths(code, (*path, part))
-
-
-def entries_of(treedef: PyTreeDef) -> list[Entry]:
-    """Return a treedef as a code; a variable with a leaf in it is one entry."""
-    found: list[list[Entry]] = []
-    for step in iter_steps(treedef._code):
-        if step is None:
-            found.append([_LEAF])
-            continue
-        rule, arity, aux = step
-        split = len(found) - arity
-        inside = [entry for child in found[split:] for entry in child]
-        tag = NODE if rule.fill is not None else TREE
-        if rule is _REFERENCE or rule is _CONSTANT:
-            tag = REF if rule is _REFERENCE else FIXED
-        elif issubclass(rule.cls, Variable) and inside == [_LEAF]:
-            tag, inside = VARIABLE, []
-        found[split:] = [[(tag, rule, arity, aux), *inside]]
-    return found[0]
-
-
-def _graphdef(treedef: PyTreeDef) -> GraphDef:
-    return GraphDef(entries_of(treedef))
-
-
-def _brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
-    """Return the text around the children of a node; its class and its keys."""
-    if isinstance(rule, _PlaceRule):
-        return brackets(rule, aux, arity)
-    name = rule.class_of(aux).__name__
-    static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
-    labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, arity)]
-    is_variable = issubclass(rule.cls, Variable)
-    return f"{name}{static}(", None if is_variable else labels, ")"
-
-
-def kinds_of(code: Iterable[Entry]) -> list[Kind]:
-    """Return the kind of each value.
-
-    It is that of the attribute, of the innermost object around it, where it is found; a
-    variable there may be of a closer kind, which is that of all in it.
-    """
-    found: list[Kind] = []
-    entries = iter(code)
-
-    def add(kind: Kind, is_final: bool) -> None:
-        tag, rule, arity, aux = next(entries)
-        if tag == LEAF:
-            found.append(kind)
-            return
-        kinds = [kind] * arity
-        if type(aux) is Statics and not is_final:
-            kinds = rule.cls.__leafwise__.child_kinds(aux, kind)
-            is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
-        if tag == VARIABLE:
-            found.extend(kinds)
-            return
-        for inner in kinds:
-            add(inner, is_final)
-
-    add(Kind.DATA, False)
-    return found
-
-
-# ------------------------------------------------------------------- flattening
-
-
-class FlatGraph:
-    """A flattened graph.
-
-    Attributes:
-        code: One entry for each thing that was met.
-        leaves: The values.
-        paths: The path of each value.
-        holders: For each value, the object or container that it stands in.
-        again: For each reference, the number of what stands there, the path, and the
-            holder.
-        tracked: What was counted, by number.
-        first: For each of these, its first path.
-    """
-
-    def __init__(self, traced: bool) -> None:
-        self.code: list[Entry] = []
-        self.leaves: list[Any] = []
-        self.paths: list[Path] = []
-        self.holders: list[Any] = []
-        self.again: list[tuple[int, Path, Any]] = []
-        self.tracked: list[Any] = []
-        self.first: list[Path] = []
-        self._entered: set[int] = set()  # the ids of the containers around
-        self._numbers: dict[int, int] = {}
-        self._sorts: dict[type, tuple[Rule | None, str]] = {}
-        self._traced = traced
-
-    @property
-    def graphdef(self) -> GraphDef[Any]:
-        """The structure."""
-        return GraphDef(self.code, self.paths)
-
-    def visit(self, value: Any, path: Path, holder: Any, place: int) -> None:
-        """Add what stands at a path of the graph."""
-        cls = type(value)
-        rule, sort = self._sorts.get(cls) or self._sort(cls)
-        if rule is None:
-            is_fixed = (self._traced and place and not is_traceable(cls)) or (
-                place == _INSIDE and not (looks_like_array(value) or holds_data(value))
-            )
-            if is_fixed:
-                self.code.append((FIXED, _CONSTANT, 0, snapshot(value)))
-            else:
-                self.code.append(_LEAF)
-                self._add_value(value, path, holder)
-        elif id(value) in self._numbers:
-            number = self._numbers[id(value)]
-            self.code.append((REF, _REFERENCE, 0, number))
-            self.again.append((number, path, holder))
-        elif sort == VARIABLE:
-            self._count(value, path)
-            self.code.append((VARIABLE, rule, 1, aux_of(value)))
-            self._add_value(value, path, holder)
-        else:
-            if sort == NODE:
-                self._count(value, path)
-                inside = _UNCHECKED if is_unchecked(cls) else _MARKED
-            elif id(value) in self._entered:
-                raise CycleError(
-                    f"the {type(value).__name__} at {path} contains itself, with no "
-                    "object in between",
-                    again=KeyPath(()),
-                )
-            else:
-                self._entered.add(id(value))
-                inside = place if place < _UNCHECKED else _INSIDE
-            children, aux = rule.flatten(value)
-            arity = len(children)
-            self.code.append((sort, rule, arity, aux))
-            for part, child in zip(parts_of(rule, aux, arity), children, strict=True):
-                self.visit(child, (*path, part), value, inside)
-            self._entered.discard(id(value))
-
-    def _sort(self, cls: type) -> tuple[Rule | None, str]:
-        """Return the rule of a type, None for values, and the tag of its nodes."""
-        rule, sort = rule_of(cls), TREE
-        if rule is not None and rule.fill is not None:
-            sort = VARIABLE if issubclass(cls, Variable) else NODE
-        self._sorts[cls] = rule, sort
-        return rule, sort
-
-    def _count(self, value: Any, path: Path) -> None:
-        self._numbers[id(value)] = len(self.tracked)
-        self.first.append(path)
-        self.tracked.append(value)
-
-    def _add_value(self, value: Any, path: Path, holder: Any) -> None:
-        self.leaves.append(value)
-        self.paths.append(path)
-        self.holders.append(holder)
-
-
-def flatten_graph(root: Any, *, traced: bool = False) -> FlatGraph:
-    """Flatten a graph, visiting each object and each variable once.
-
-    In the plain containers of an object with `pytree=False`, whose attributes nobody
-    marks one by one, only what is data is a value, and what is left of an array of one
-    number; all else is structure, as it is for attributes.
-
-    Args:
-        root: An object, or a container with objects in it.
-        traced: Whether what jax cannot trace, such as a text in an object, is
-            structure.
-
-    Raises:
-        CycleError: A container contains itself, with no object in between.
-    """
-    flat = FlatGraph(traced)
-    flat.visit(root, (), None, _OUTSIDE)
-    return flat
-
-
-_OUTSIDE, _MARKED, _UNCHECKED, _INSIDE = range(4)
-"""Where a value stands: in no object; under one that marks its attributes; right in one
-that does not; in a container in such a one."""
-
-
-def is_traceable(cls: type) -> bool:
-    """Return whether values of a type are numbers or arrays to jax."""
-    return (
-        issubclass(cls, int | float | complex)
-        or hasattr(cls, "dtype")
-        or hasattr(cls, "__jax_array__")
-    )
-
-
-def _is_mutable(node: Any, rule: Rule) -> bool:
-    """Return whether a node is one of Python's containers that can change."""
-    is_container = isinstance(rule, ContainerRule)
-    return is_container and isinstance(node, MutableMapping | MutableSequence)
-
-
-# ----------------------------------------------------------------- unflattening
-
-
-def unflatten_graph(
-    code: Iterable[Entry],
-    leaves: Iterable[Any],
-    *,
-    tracked: list[Any] | None = None,
-    reuse: Mapping[int, Any] = MappingProxyType({}),
-) -> Any:
-    """Rebuild a graph from its code and its values.
-
-    Args:
-        code: The code.
-        leaves: The values, variables included, in the order of the code.
-        tracked: A list that gets what was counted, by number.
-        reuse: By number, objects and variables that are filled anew rather than made.
-    """
-    entries, values = iter(code), iter(leaves)
-    objects: list[Any] = [] if tracked is None else tracked
-
-    def built() -> Any:
-        tag, rule, arity, aux = next(entries)
-        if tag == LEAF:
-            return next(values)
-        if tag == FIXED:
-            return snapshot(aux)
-        if tag == REF:
-            return objects[aux]
-        node = reuse.get(len(objects))
-        if tag == VARIABLE:
-            variable = next(values)
-            if node is not None:
-                node.update_from_state(variable)
-            objects.append(variable if node is None else node)
-            return objects[-1]
-        if tag == NODE:
-            aux = aux.renewed(node)
-            node = object.__new__(rule.cls) if node is None else node
-            objects.append(node)
-        children = []
-        for _ in range(arity):  # no comprehension, which is a frame of its own
-            children.append(built())  # noqa: PERF401  # see above
-        if tag == NODE:
-            return rule.fill(node, aux, children)
-        return rule.unflatten(aux, children)
-
-    return built()
-
-
-install(GraphDef, StaticRule, bridge=True, where=_PACKAGE)
-
-
-# --------------------------------------------------------------- iterating
+# -------------------------------------------------------------------------- iterating
 
 
 def is_node(value: Any) -> bool:
@@ -544,13 +114,13 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
 
     Modelled on `flax.nnx.iter_graph`.
     """
-    seen: dict[int, Any] = {}
+    visited: dict[int, Any] = {}  # by id; they stay, so that no id is used again
 
     def visit(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         if rule_of(type(value)) is not None:
-            if id(value) in seen:
+            if id(value) in visited:
                 return
-            seen[id(value)] = value
+            visited[id(value)] = value
             for part, child in below(value):
                 yield from visit(child, (*path, part))
         yield path, value
@@ -579,164 +149,20 @@ def find_duplicates(tree: Any) -> list[list[Path]]:
     Modelled on `flax.nnx.find_duplicates`.
     """
     flat = flatten_graph(tree)
-    places = [*zip(flat.tracked, flat.first, strict=True)]
+    places = list(zip(flat.tracked, flat.first, strict=True))
     places += [(flat.tracked[number], path) for number, path, _ in flat.again]
     for leaf, path in zip(flat.leaves, flat.paths, strict=True):
-        inside = (*path, "value") if isinstance(leaf, Variable) else path
-        places += [(bare(leaf), inside)] if is_data(bare(leaf)) else []
+        value = bare(leaf)
+        if is_data(value):
+            is_boxed = isinstance(leaf, Variable)
+            places.append((value, (*path, "value") if is_boxed else path))
     paths_by_id: dict[int, list[Path]] = {}
     for value, path in places:
         paths_by_id.setdefault(id(value), []).append(path)
     return [paths for paths in paths_by_id.values() if len(paths) > 1]
 
 
-# ------------------------------------------------- graphs that are met again
-
-
-Place = tuple[int, int]
-"""The index of a node among those that are flattened, and the index of a child."""
-
-
-class KnownGraph:
-    """A structure, and the steps that read a graph that has it.
-
-    Attributes:
-        graphdef: The structure.
-    """
-
-    def __init__(self, graphdef: GraphDef) -> None:
-        self.graphdef = graphdef
-        self._view = current.view
-        self._leaf_types: set[type] = set()
-        self._nodes: list[tuple[Place, type, Rule, int, Any]] = []
-        self._variables: list[tuple[int, Any, Any]] = []
-        self._tracked: list[Place] = []
-        self._values: list[tuple[Place, bool]] = []
-        self._again: list[tuple[Place, int]] = []
-        self._fixed: list[tuple[Place, Any]] = []
-        stack = [(0, iter(range(1)))]  # the index of a node, and its children to come
-        for tag, rule, number, aux in graphdef._code:
-            while (child := next(stack[-1][1], None)) is None:
-                stack.pop()
-            place = stack[-1][0], child
-            if tag in (NODE, TREE):
-                cls = rule.class_of(aux)
-                self._nodes.append((place, cls, rule, number, aux))
-                stack.append((len(self._nodes), iter(range(number))))
-            elif tag == VARIABLE:
-                self._variables.append((len(self._tracked), rule, aux))
-            elif tag == REF:
-                self._again.append((place, aux))
-            elif tag == FIXED:
-                self._fixed.append((place, aux))
-            if tag in (NODE, VARIABLE):
-                self._tracked.append(place)
-            if tag in (LEAF, VARIABLE):
-                self._values.append((place, tag == VARIABLE))
-
-    def read(self, root: Any) -> tuple[list[Any], list[Any]] | None:
-        """Return the values of a graph and its objects by index.
-
-        Returns:
-            None if the graph has, or may have, another structure.
-        """
-        if current.view is not self._view:
-            return None
-        children: list[Any] = [(root,)]
-        for (parent, index), cls, rule, arity, aux in self._nodes:
-            node = children[parent][index]
-            if type(node) is not cls:
-                return None
-            below, found = rule.flatten(node)
-            if len(below) != arity or not _is_same(rule, found, aux):
-                return None
-            children.append(below)
-        tracked: list[Any] = [children[i][j] for i, j in self._tracked]
-        for number, rule, aux in self._variables:
-            variable = tracked[number]
-            if type(variable) is not rule.cls:
-                return None
-            has_metadata = raw_metadata(variable) or aux.values
-            if has_metadata and not _is_same(rule, aux_of(variable), aux):
-                return None
-        if (
-            len({*map(id, tracked)}) != len(tracked)
-            or any(children[i][j] is not tracked[n] for (i, j), n in self._again)
-            or not all(
-                exact.same(children[i][j], value, typed=True)
-                for (i, j), value in self._fixed
-            )
-        ):
-            return None
-        leaves = [(children[i][j], is_variable) for (i, j), is_variable in self._values]
-        types = {type(leaf) for leaf, is_variable in leaves if not is_variable}
-        if not all(map(self._is_leaf, types - self._leaf_types)):
-            return None
-        values = [leaf._leafwise.value if boxed else leaf for leaf, boxed in leaves]
-        return values, tracked
-
-    def _is_leaf(self, cls: type) -> bool:
-        if rule_of(cls) is not None or not is_traceable(cls):
-            return False
-        add_class(self._leaf_types, cls)
-        return True
-
-
-class LastGraph:
-    """The graph that was flattened last, which is known once it was met twice."""
-
-    def __init__(self) -> None:
-        self._last = GraphDef(())
-        self._known: KnownGraph | None = None
-
-    def flatten(self, root: Any) -> tuple[GraphDef, list[Any], list[Any]]:
-        """Return the structure of a graph, its values, and its objects by index."""
-        known = self._known  # another thread may replace it
-        found = None if known is None else known.read(root)
-        if known is not None and found is not None:
-            return known.graphdef, *found
-        flat = flatten_graph(root, traced=True)
-        last, graphdef = self._last, flat.graphdef
-        is_same = len(last._code) == len(flat.code) and all(
-            map(identical_entry, last._code, flat.code)
-        )
-        values = [*map(bare, flat.leaves)]
-        if not is_same:
-            self._last, self._known = graphdef, None
-            return graphdef, values, flat.tracked
-        is_marked = not any(
-            tag == NODE and is_unchecked(rule.cls) for tag, rule, *_ in flat.code
-        )
-        self._known = KnownGraph(last) if is_marked else None
-        return last, values, flat.tracked
-
-
-# ------------------------------------------------------------- to the last detail
-
-
-def identical_entry(a: Entry, b: Entry) -> bool:
-    """Return whether two entries are equal, with the very values in the same order."""
-    tag, rule, arity, aux = a
-    return a is b or (
-        (tag, rule, arity) == b[:3] and (rule is None or _is_same(rule, aux, b[3]))
-    )
-
-
-def _is_same(rule: Rule, a: Any, b: Any) -> bool:
-    """Return whether aux data are the same, with the very values in the same order."""
-    if a is b:
-        return True
-    if not rule.same(a, b):
-        return False
-    if rule.is_mapping and type(a) is tuple:
-        return bool(a[0] == b[0])  # the keys, in their own order
-    if type(a) is not Statics:
-        return True
-    names = a.fields.names
-    return names == b.fields.names and all(map(is_, a.values, b.values))
-
-
-# ------------------------------------------------------------------ split, state
+# ----------------------------------------------------------------------- split, state
 
 
 @overload
@@ -788,10 +214,11 @@ def split(node: Any, *filters: Filter) -> Any:
     Modelled on `flax.nnx.split`.
     """
     flat = flatten_whole(node)
-    chosen, rest = select(flat, filters)
-    if rest:
-        raise ValueError(left_over([(flat.paths[i], flat.leaves[i]) for i in rest]))
-    return flat.graphdef, *(part_of(flat, places) for places in chosen)
+    parts, unmatched = select(flat, filters)
+    if unmatched:
+        pairs = [(flat.paths[index], flat.leaves[index]) for index in unmatched]
+        raise ValueError(left_over(pairs))
+    return flat.graphdef, *[part_of(flat, indexes) for indexes in parts]
 
 
 @overload
@@ -824,7 +251,8 @@ def state(node: Any, *filters: Filter) -> Any:
     Modelled on `flax.nnx.state`.
     """
     flat = flatten_whole(node)
-    states = [part_of(flat, places) for places in select(flat, filters)[0]]
+    parts, _ = select(flat, filters)
+    states = [part_of(flat, indexes) for indexes in parts]
     return tuple(states) if len(states) > 1 else states[0]
 
 
@@ -874,8 +302,8 @@ def select(
     Without filters there is one part, of all values.
     """
     if not filters:
-        return [[*range(len(flat.leaves))]], []
-    rows = zip(flat.paths, flat.leaves, kinds_of(flat.code), strict=True)
+        return [list(range(len(flat.leaves)))], []
+    rows = zip(flat.paths, flat.leaves, kinds_of(flat.structure), strict=True)
     return partition(rows, filters)
 
 
@@ -883,10 +311,11 @@ def part_of(flat: FlatGraph, indexes: Sequence[int]) -> Any:
     """Return some values of a graph as a state; a bare variable is its own."""
     if flat.paths == [()] and indexes:
         return flat.leaves[0]
-    return from_flat_state((flat.paths[i], flat.leaves[i]) for i in indexes)
+    pairs = [(flat.paths[index], flat.leaves[index]) for index in indexes]
+    return from_flat_state(pairs)
 
 
-# ------------------------------------------------------------------------ merge
+# ------------------------------------------------------------------------------ merge
 
 
 def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False) -> M:
@@ -914,46 +343,78 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
     """
     if not isinstance(graphdef, GraphDef):
         raise TypeError(f"merge takes a GraphDef first, got {type(graphdef).__name__}")
-    given: dict[Path, Any] = {}
+    values: dict[Path, Any] = {}
     for path, value in chain.from_iterable(map(walk_state, states)):
-        if path in given:
+        if path in values:
             raise StructureError(f"two states have a value at {path}", path=path)
-        given[path] = value
-    paths = iter(graphdef.paths)
+        values[path] = value
+    structure = structure_in(graphdef)
     leaves = []
-    for tag, rule, _, aux in graphdef._code:
-        if tag not in (LEAF, VARIABLE):
-            continue
-        path = next(paths)
-        value = given.pop(path, MISSING)
+    for path, place in places_in(structure):
+        value = values.pop(path, MISSING)
         if value is MISSING:
             raise StructureError(f"the state has no value at {path}", path=path)
-        if tag == LEAF and isinstance(value, Variable):
-            raise wrong(path, "a bare value", value)
-        if tag == VARIABLE and not isinstance(value, Variable):
-            value = make_variable(rule.cls, value, metadata_in(aux))
-        elif tag == VARIABLE and type(value) is not rule.cls:
-            expected, found = type_names(rule.cls, type(value))
-            raise wrong(path, f"a {expected}", value, found)
-        elif tag == VARIABLE and copy:
-            value = value.copy()
+        if place is None:
+            if isinstance(value, Variable):
+                raise _misfit(path, "a bare value", value)
+        else:
+            rule, metadata, _ = place
+            value = _variable_for(rule, metadata, value, path, copy=copy)
         leaves.append(value)
-    for path in given:
+    for path in values:
         raise StructureError(
             f"the state has a value at {path}, where the structure has none", path=path
         )
-    made: M = unflatten_graph(graphdef._code, leaves)
-    return made
+    node: M = unflatten_graph(structure, leaves)
+    return node
 
 
-def wrong(path: Path, expected: str, found: Any, name: str = "") -> StructureError:
-    """Return the error for a value that does not fit what is expected."""
-    actual = name or ("a mapping" if type(found) is State else type(found).__name__)
+def _variable_for(
+    rule: Rule, metadata: Any, value: Any, path: Path, *, copy: bool
+) -> Variable[Any]:
+    """Return a variable of a state, or a new one for a bare value.
+
+    Args:
+        rule: The node type that the structure has for the variable.
+        metadata: Its metadata in the structure.
+        value: What the state has.
+        path: Its path.
+        copy: Whether to copy a variable.
+
+    Raises:
+        StructureError: It is a variable of another type.
+    """
+    if not isinstance(value, Variable):
+        variable: Variable[Any] = make_variable(rule.cls, value, metadata_in(metadata))
+        return variable
+    if type(value) is not rule.cls:
+        expected, actual = type_names(rule.cls, type(value))
+        raise _misfit(path, f"a {expected}", value, actual)
+    return value.copy() if copy else value
+
+
+def _misfit(
+    path: Path, expected: str, value: Any, type_name: str = ""
+) -> StructureError:
+    """Return the error for a value that does not fit what is expected.
+
+    Args:
+        path: Its path.
+        expected: What is expected, in words.
+        value: The value.
+        type_name: The name of its type, if that alone would be ambiguous.
+    """
+    if type_name:
+        actual = type_name
+    elif type(value) is State:
+        actual = "a mapping"
+    else:
+        actual = type(value).__name__
     text = f"at {path}: expected {expected}, got {actual}"
     return StructureError(text, path=path, expected=expected, actual=actual)
 
 
-# ----------------------------------------------------------------------- update
+# ----------------------------------------------------------------------------- update
 
 
 def update(node: Any, *states: Mapping[Any, Any]) -> None:
@@ -990,121 +451,156 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
         for value in states:
             write(node, None, value)
         return
-    steps: list[tuple[Any, Any, Any]] = []
-    given = as_state(states[0]) if len(states) == 1 else merge_state(*states)
-    if _plan(node, given, (), steps) is not node:
+    new_values = as_state(states[0]) if len(states) == 1 else merge_state(*states)
+    writes: list[_Write] = []
+    if _plan(node, new_values, (), writes) is not node:
         raise StructureError(f"a {type(node).__name__} cannot be changed")
-    holders = {id(holder): holder for holder, *_ in steps}.values()
-    undo = [*map(_undoing, holders)]
+    holders = {id(holder): holder for holder, _, _ in writes}
+    restorers = [_restorer(holder) for holder in holders.values()]
     try:
-        for holder, part, value in steps:
+        for holder, part, value in writes:
             write(holder, part, value)
     except BaseException:  # of a setter of the user; it is raised again
-        for restore in undo:
+        for restore in restorers:
             restore()
         raise
 
 
-def _plan(
-    node: Any, level: State, path: Path, steps: list[tuple[Any, Any, Any]]
-) -> Any:
-    """Check values that are to be brought into a node, and work out the steps.
+class _Write(NamedTuple):
+    """One value to be written.
+
+    Attributes:
+        holder: The variable, object or container to write to.
+        part: The name, position or key; None in a variable.
+        value: The value.
+    """
+
+    holder: Any
+    part: Any
+    value: Any
+
+
+def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
+    """Check values that are to be written into a node, and list the writes.
 
     Args:
         node: The node.
-        level: The values, by name, position or key.
+        values: The values, by name, position or key.
         path: Its path.
-        steps: A list that gets what to write: a holder, the part of it, the value.
+        writes: A list to which the writes are appended.
 
     Returns:
         The node; if it cannot be changed in place, what takes its place.
     """
     rule: Any = rule_of(type(node))
     children, aux = rule.flatten(node)
-    known = dict(zip(parts_of(rule, aux, len(children)), children, strict=True))
-    changed = {}
-    for part, value in level.items():
-        new: Any = value
-        where, child = (*path, part), known.get(part, MISSING)
+    parts = parts_of(rule, aux, len(children))
+    children_by_part = dict(zip(parts, children, strict=True))
+    replacements = {}
+    for part, new in values.items():
+        child_path = (*path, part)
+        child = children_by_part.get(part, MISSING)
         if isinstance(child, Variable) and type(new) is not State:
-            steps.append((child, None, new))
+            writes.append(_Write(child, None, new))
             continue
-        has_rule = child is not MISSING and rule_of(type(child)) is not None
-        if type(new) is State and has_rule and not isinstance(child, Variable):
-            new = _plan(child, new, where, steps)
+        is_node = child is not MISSING and rule_of(type(child)) is not None
+        if type(new) is State and is_node and not isinstance(child, Variable):
+            new = _plan(child, new, child_path, writes)  # noqa: PLW2901
             if new is child:
                 continue
-        elif type(new) is State or (has_rule and child is not None):
-            raise wrong(where, _expected(child, new), new)
+        elif type(new) is State or (is_node and child is not None):
+            raise _misfit(child_path, _expected(child, new), new)
         if isinstance(node, Pytree):
-            params = getattr(node, "__dataclass_params__", None)
-            if params is not None and params.frozen:
-                raise wrong(where, f"no value: a {type(node).__name__} is frozen", new)
-            check(node, spec_of(node).entry_name(node, part), new)
+            _check_attribute(node, part, new, child_path)
         elif child is MISSING and not isinstance(node, dict):
-            there = ", ".join(map(short_repr, [*known][:5])) or "nothing"
-            text = f"{where} does not exist; available: {there}"
-            raise StructureError(text, path=where)
+            names = list(map(short_repr, children_by_part))[:_MAX_LISTED]
+            available = ", ".join(names) or "nothing"
+            raise StructureError(
+                f"{child_path} does not exist; available: {available}", path=child_path
+            )
         if rule.fill is not None or _is_mutable(node, rule):
-            steps.append((node, part, new))
+            writes.append(_Write(node, part, new))
         else:
-            changed[part] = new
-    return rule.unflatten(aux, [*{**known, **changed}.values()]) if changed else node
+            replacements[part] = new
+    if not replacements:
+        return node
+    return rule.unflatten(aux, list((children_by_part | replacements).values()))
+
+
+def _check_attribute(node: Pytree, part: Any, value: Any, path: Path) -> None:
+    """Raise an error if an object cannot get a value under a name or position."""
+    params = getattr(node, "__dataclass_params__", None)
+    if params is not None and params.frozen:
+        raise _misfit(path, f"no value: a {type(node).__name__} is frozen", value)
+    check(node, spec_of(node).entry_name(node, part), value)
 
 
 def _expected(child: Any, new: Any) -> str:
-    """Return in words what may be given where something stands."""
+    """Return in words what may be written where something stands."""
     if child is MISSING:
         return "no mapping"
     if isinstance(child, Variable):
         return f"a {type(child).__name__}"
-    return (
-        "a bare value"
-        if type(new) is State
-        else f"the values of a {type(child).__name__}"
-    )
+    if type(new) is State:
+        return "a bare value"
+    return f"the values of a {type(child).__name__}"
 
 
-def write(holder: Any, key: Any, value: Any) -> None:
+def _is_mutable(node: Any, rule: Rule) -> bool:
+    """Return whether a node is one of Python's containers that can change."""
+    is_container = isinstance(rule, ContainerRule)
+    return is_container and isinstance(node, MutableMapping | MutableSequence)
+
+
+def write(holder: Any, part: Any, value: Any) -> None:
     """Write one value into a variable, an object or a container.
 
     A variable stays frozen, or not frozen; no `set_value` is called.
     """
     if isinstance(holder, Pytree):
-        name = spec_of(holder).entry_name(holder, key)
+        name = spec_of(holder).entry_name(holder, part)
         check_level(holder, str(key_of(name)))
         assign(holder, name, value)
-    elif not isinstance(holder, Variable):
-        holder[key] = value
+    elif isinstance(holder, Variable):
+        holder.update_from_state(_as_frozen_as(holder, value))
     else:
-        if not isinstance(value, Variable):
-            value = make_variable(Variable, value, raw_metadata(holder))
-        elif is_frozen(value) is not is_frozen(holder):
-            metadata = value.get_metadata()
-            if metadata.pop(FROZEN, None) is not True:
-                metadata[FROZEN] = True
-            value = make_variable(Variable, bare(value), metadata)
-        holder.update_from_state(value)
+        holder[part] = value
 
 
-def _undoing(holder: Any) -> Callable[[], None]:
+def _as_frozen_as(variable: Variable[Any], value: Any) -> Variable[Any]:
+    """Return a value as a variable that is frozen if another one is."""
+    if not isinstance(value, Variable):
+        return make_variable(Variable, value, raw_metadata(variable))
+    if is_frozen(value) is is_frozen(variable):
+        return value
+    metadata = value.get_metadata()
+    if metadata.pop(FROZEN, None) is not True:
+        metadata[FROZEN] = True
+    return make_variable(Variable, bare(value), metadata)
+
+
+def _restorer(holder: Any) -> Callable[[], None]:
     """Return a function that brings back what is in a holder now."""
     if isinstance(holder, Variable):
-        before = bare(holder), raw_metadata(holder)
-        return lambda: holder.update_from_state(make_variable(Variable, *before))
+        before = make_variable(Variable, bare(holder), raw_metadata(holder))
+        return lambda: holder.update_from_state(before)
     if isinstance(holder, Pytree):
-        values, kinds = dict(vars(holder)), dict(kinds_in(holder))
+        values = dict(vars(holder))
+        kinds = dict(kinds_in(holder))
         return lambda: refill(holder, values, kinds)
     items = holder.copy()
 
     def restore() -> None:
         holder.clear()
-        (holder.update if isinstance(holder, dict) else holder.extend)(items)
+        if isinstance(holder, dict):
+            holder.update(items)
+        else:
+            holder.extend(items)
 
     return restore
 
 
-# -------------------------------------------------------------------------- pop
+# -------------------------------------------------------------------------------- pop
 
 
 @overload
@@ -1150,25 +646,28 @@ def pop(node: Any, *filters: Filter) -> Any:
     if not filters:
         raise ValueError("pop takes at least one filter: what to take out")
     flat = flatten_whole(node)
-    chosen, _ = select(flat, filters)
-    indexes = [index for part in chosen for index in part]
-    taken = [flat.leaves[i] for i in indexes]
-    popped = {id(value) for value in taken if isinstance(value, Variable)}
-    found = [(flat.holders[i], flat.paths[i]) for i in indexes]
-    found += [
+    parts, _ = select(flat, filters)
+    indexes = list(chain.from_iterable(parts))
+    popped = {
+        id(flat.leaves[index])
+        for index in indexes
+        if isinstance(flat.leaves[index], Variable)
+    }
+    places = [(flat.holders[index], flat.paths[index]) for index in indexes]
+    places += [
         (holder, path)
         for number, path, holder in flat.again
         if id(flat.tracked[number]) in popped
     ]
-    for holder, path in found:
+    for holder, path in places:
         is_attribute = isinstance(holder, Pytree) and isinstance(path[-1], str)
         if not isinstance(holder, dict) and not is_attribute:
             raise ValueError(
                 f"Cannot pop key {safe_repr(path[-1])} at {path}: it cannot be removed "
                 f"from a {type(holder).__name__}"
             )
-    states = [part_of(flat, part) for part in chosen]
-    for holder, path in found:
+    states = [part_of(flat, part) for part in parts]
+    for holder, path in places:
         if isinstance(holder, dict):
             del holder[path[-1]]
         else:
@@ -1176,7 +675,7 @@ def pop(node: Any, *filters: Filter) -> Any:
     return tuple(states) if len(states) > 1 else states[0]
 
 
-# ------------------------------------------------------------------------ clone
+# ------------------------------------------------------------------------------ clone
 
 
 def clone(tree: T, variables: bool = True) -> T:
@@ -1202,71 +701,99 @@ def clone(tree: T, variables: bool = True) -> T:
 
     Modelled on `flax.nnx.clone`.
     """
-    made: T = copy_graph(tree, variables, _copied_leaf if variables else lambda x: x)
-    return made
+    if variables:
+        copied: T = copy_graph(tree, copy_leaf=_copy_array)
+        return copied
+    shared: T = copy_graph(tree, is_leaf=_is_variable)
+    return shared
 
 
-def copy_graph(tree: Any, variables: bool, copy_leaf: Callable[[Any], Any]) -> Any:
-    """Return a copy of nested objects and containers; shared references are kept."""
+def copy_graph(
+    tree: Any,
+    copy_leaf: Callable[[Any], Any] | None = None,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """Return a copy of nested objects and containers; shared references are kept.
+
+    Args:
+        tree: The objects and containers.
+        copy_leaf: Takes a value that is neither, and returns what the copy has.
+        is_leaf: Whether a node stays as it is; by default, none does.
+
+    Raises:
+        CycleError: A cycle passes through an immutable container.
+    """
     copies: dict[int, Any] = {}
-    kept: list[Any] = []  # so that no id is that of another one later
+    originals: list[Any] = []  # so that no id is that of another one later
 
-    def copied(value: Any) -> Any:
+    def copy(value: Any) -> Any:
         rule = rule_of(type(value))
-        if rule is None or (not variables and isinstance(value, Variable)):
-            return copy_leaf(value)
+        if rule is None or (is_leaf is not None and is_leaf(value)):
+            return value if copy_leaf is None else copy_leaf(value)
         if id(value) in copies:
-            if copies[id(value)] is MISSING:
+            node = copies[id(value)]
+            if node is MISSING:
                 raise CycleError("a cycle contains an immutable container")
-            return copies[id(value)]
-        kept.append(value)
+            return node
+        originals.append(value)
         children, aux = rule.flatten(value)
         # What can contain itself is made before its children.
-        node: Any
         if rule.fill is not None:
             node = object.__new__(rule.cls)
             copies[id(value)] = node
-            return rule.fill(node, aux.renewed(), [*map(copied, children)])
+            return rule.fill(node, aux.renewed(), list(map(copy, children)))
         if _is_mutable(value, rule):
             node = rule.from_items(rule.rest(value), {} if rule.is_mapping else [])
             copies[id(value)] = node
-            add_items = node.update if rule.is_mapping else node.extend
-            add_items(rule.unflatten(aux, [*map(copied, children)]))
+            items = rule.unflatten(aux, list(map(copy, children)))
+            if rule.is_mapping:
+                node.update(items)
+            else:
+                node.extend(items)
             return node
         copies[id(value)] = MISSING
-        copies[id(value)] = rule.unflatten(aux, [*map(copied, children)])
-        return copies[id(value)]
+        node = rule.unflatten(aux, list(map(copy, children)))
+        copies[id(value)] = node
+        return node
 
-    return copied(tree)
+    return copy(tree)
 
 
-def _copied_leaf(leaf: Any) -> Any:
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable)
+
+
+def _copy_array(leaf: Any) -> Any:
+    """Return a leaf; an array that can be changed in place is copied."""
     numpy = sys.modules.get("numpy")
     if numpy is not None and type(leaf) is numpy.ndarray:
         return leaf.copy()
     return bytearray(leaf) if type(leaf) is bytearray else leaf
 
 
-# ------------------------------------------------------------------ by kind
+# ---------------------------------------------------------------------------- by kind
 
 
 def _by_kind(
     tree: Any, kinds: Sequence[Kind]
 ) -> tuple[list[Any], list[bool], PyTreeDef]:
-    """Return the leaves of a tree, whether each is of one of the kinds, and the rest.
+    """Return the leaves of a tree, whether each is of these kinds, and the treedef.
 
     Raises:
         TypeError: No kind is given, or an argument is not a kind.
     """
-    wrong = [kind for kind in kinds if not isinstance(kind, Kind)]
-    if wrong or not kinds:
-        found = type(wrong[0]).__name__ if wrong else "none"
+    others = [kind for kind in kinds if not isinstance(kind, Kind)]
+    if others or not kinds:
+        actual = type(others[0]).__name__ if others else "none"
         raise TypeError(
-            f"give one kind or more, members of leafwise.nn.Kind; got {found}"
+            f"give one kind or more, members of leafwise.nn.Kind; got {actual}"
         )
-    wanted = {*kinds, *(COUNT_AS_STATE if Kind.STATE in kinds else ())}
+    selected = set(kinds)
+    if Kind.STATE in selected:
+        selected |= set(COUNT_AS_STATE)
     leaves, treedef = tree_flatten(tree)
-    return leaves, [kind in wanted for kind in kinds_of(entries_of(treedef))], treedef
+    leaf_kinds = kinds_of(structure_of(code_of(treedef)))
+    return leaves, [kind in selected for kind in leaf_kinds], treedef
 
 
 def select_kind(tree: T, *kinds: Kind) -> T:
@@ -1290,9 +817,11 @@ def select_kind(tree: T, *kinds: Kind) -> T:
 
     Modelled on `select_parameters` and `select_states` in PAX.
     """
-    leaves, are_wanted, treedef = _by_kind(tree, kinds)
-    rows = zip(leaves, are_wanted, strict=True)
-    selected: T = treedef.unflatten(x if wanted else None for x, wanted in rows)
+    leaves, are_selected, treedef = _by_kind(tree, kinds)
+    selected: T = treedef.unflatten(
+        leaf if is_selected else None
+        for leaf, is_selected in zip(leaves, are_selected, strict=True)
+    )
     return selected
 
 
@@ -1323,10 +852,13 @@ def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
 
     Modelled on `update_parameters` and `update_states` in PAX.
     """
-    leaves, are_wanted, treedef = _by_kind(tree, kinds)
-    rows = zip(leaves, treedef.flatten_up_to(other), are_wanted, strict=True)
-    updated: T = treedef.unflatten(
-        theirs if wanted and theirs is not None else mine
-        for mine, theirs, wanted in rows
-    )
+    leaves, are_selected, treedef = _by_kind(tree, kinds)
+    other_leaves = treedef.flatten_up_to(other)
+    new_leaves = []
+    for leaf, other_leaf, is_selected in zip(
+        leaves, other_leaves, are_selected, strict=True
+    ):
+        is_replaced = is_selected and other_leaf is not None
+        new_leaves.append(other_leaf if is_replaced else leaf)
+    updated: T = treedef.unflatten(new_leaves)
     return updated

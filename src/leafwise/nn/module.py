@@ -23,14 +23,12 @@ from ..fields import Kind, Marked
 from ..ops.map import tree_map
 from .checks import rule_of
 from .filters import Filter, judge, predicate
+from .flatgraph import Path, flatten_graph, kinds_of
 from .graph import (
-    Path,
     clone,
     copy_graph,
-    flatten_graph,
     is_node,
     iter_graph,
-    kinds_of,
     write,
 )
 from .instance import (
@@ -925,10 +923,10 @@ def _with_parameters(tree: T, only: Filter, new_kind: Kind, verb: str) -> T:
         )
     matches = predicate(only)
     has_match = only is ...
-    fresh: T = copy_graph(tree, True, lambda leaf: leaf)
+    fresh: T = copy_graph(tree)
     flat = flatten_graph(fresh)
     for value, path, kind in zip(
-        flat.leaves, flat.paths, kinds_of(flat.code), strict=True
+        flat.leaves, flat.paths, kinds_of(flat.structure), strict=True
     ):
         if not isinstance(value, Variable):
             continue

@@ -22,25 +22,24 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from ..._hooks import hooks
 from ..._text import safe_repr, typed_repr
-from ...core.register import StaticRule
+from ...core.register import ComparableStaticRule
 from ...core.registry import install
 from ...errors import TraceError
 from ..checks import DataNode, check_level, find_data, set_stamp, stamp_of
-from ..graph import (
-    LEAF,
-    NODE,
-    VARIABLE,
-    Entry,
+from ..flatgraph import (
     FlatGraph,
     GraphDef,
-    clone,
+    are_identical,
+    children_of,
+    count_leaves,
     flatten_graph,
-    identical_entry,
+    structure_in,
     unflatten_graph,
 )
+from ..graph import clone
 from ..pytree import Pytree
 from ..spec import spec_of
-from ..variables import Variable, bare, make_variable, metadata_in, set_raw_value
+from ..variables import Variable, bare, set_raw_value
 
 
 __all__ = ["pure"]
@@ -202,19 +201,6 @@ def pure(function: Callable[P, R]) -> Callable[P, R]:
 # -------------------------------------------------------------- calling on copies
 
 
-def with_variables(code: Iterable[Entry], values: Iterable[Any]) -> list[Any]:
-    """Return the leaves of a graph: values, those of variables in new variables."""
-    remaining = iter(values)
-    leaves = []
-    for tag, rule, _, aux in code:
-        if tag == LEAF:
-            leaves.append(next(remaining))
-        elif tag == VARIABLE:
-            metadata = metadata_in(aux.renewed())
-            leaves.append(make_variable(rule.cls, next(remaining), metadata))
-    return leaves
-
-
 Store = tuple[int, Any, int]
 """A value to be written: the index of the object, the name of the entry (None for a
 variable), and the source of the new value."""
@@ -228,19 +214,17 @@ class Changes:
     those that came out, or `~index` of one that went in.
 
     Attributes:
-        graphdef: The structure of the objects that went in, and of the result.
+        graphdef: The structure of a pair: the objects that went in, and the result.
         links: Pairs of indexes: of an object in the graph, and of the one that went in.
         sources: The source of each value of the graph.
         stores: The values to be written, if nothing else has changed; None if the
             objects have to be filled anew.
-        start: Where the code of the result begins, if `stores` is not None.
     """
 
     graphdef: GraphDef
     links: tuple[tuple[int, int], ...]
     sources: tuple[int, ...]
     stores: tuple[Store, ...] | None
-    start: int
 
 
 class Groups:
@@ -296,8 +280,7 @@ def call_on_copies(
         TraceError: The function returns an object that is captured, or leaves a
             traced value in something static.
     """
-    leaves = with_variables(graphdef._code, values)
-    roots: Roots = unflatten_graph(graphdef._code, leaves)
+    roots: Roots = unflatten_graph(structure_in(graphdef), values, are_bare=True)
     args, kwargs, bound = roots
     before = flatten_graph(roots, traced=True)
     watched = flatten_graph((before.tracked, None), traced=True)
@@ -324,9 +307,10 @@ def call_on_copies(
     lists_of = [
         (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
     ]
-    start = len(watched.code) - 1
-    is_same = all(map(is_, watched.tracked, after.tracked)) and all(
-        map(identical_entry, watched.code[:start], after.code)
+    objects_before, _ = children_of(watched.structure)
+    objects_after, _ = children_of(after.structure)
+    is_same = all(map(is_, watched.tracked, after.tracked)) and are_identical(
+        objects_before, objects_after
     )
     lists: list[Named] = [OrderedDict() for _ in range(groups.count)]
     inputs: list[int | None] = []
@@ -353,7 +337,8 @@ def call_on_copies(
     )
     is_same = is_same and all(map(_is_writable, before.tracked))
     stores = _stores(after, sources, indexes) if is_same else None
-    changes = Changes(GraphDef(after.code), links, tuple(sources), stores, start)
+    graphdef = GraphDef(after.structure)
+    changes = Changes(graphdef, links, tuple(sources), stores)
     return unflattened, changes, lists
 
 
@@ -370,8 +355,7 @@ def _refuse_leaks(
     if hooks.trace_level is None:
         return
     level = hooks.trace_level()
-    entries = (entry for entry in flat.code if entry[0] in (NODE, VARIABLE))
-    for obj, path, entry in zip(flat.tracked, flat.first, entries, strict=True):
+    for obj, path, statics in zip(flat.tracked, flat.first, flat.statics, strict=True):
         kind = type(obj).__qualname__
         if id(obj) not in indexes and stamp_of(obj) != level:
             raise TraceError(
@@ -382,7 +366,7 @@ def _refuse_leaks(
                 "  1. pass the object to the function as an argument\n"
                 "  2. return its values, or a copy: leafwise.nn.clone(...)"
             )
-        for name, value in entry[3]:
+        for name, value in statics:
             tracer = sys.modules["jax"].core.Tracer
             if any(isinstance(data.value, tracer) for data in find_data(value)):
                 raise TraceError(
@@ -494,32 +478,32 @@ def put_back(
         TraceError: An object is of another level of tracing; nothing is written then.
     """
     outputs = [value for named in lists for value in named.values()]
-    graphdef = changes.graphdef
-    stores = changes.stores
+    structure = structure_in(changes.graphdef)
     sources = changes.sources
-    if stores is None or not tracked:
+    if changes.stores is None or not tracked:
         reuse = {index: tracked[old] for index, old in changes.links if tracked}
         check_levels(reuse.values())
-        values = (_at(source, outputs, inputs) for source in sources)
-        leaves = with_variables(graphdef._code, values)
-        return unflatten_graph(graphdef._code, leaves, reuse=reuse)[1]
-    check_levels([tracked[index] for index, *_ in stores])
-    for index, name, source in stores:
+        values = [_at(source, outputs, inputs) for source in sources]
+        _, result = unflatten_graph(structure, values, are_bare=True, reuse=reuse)
+        return result
+    if changes.stores:
+        check_levels([tracked[index] for index, _, _ in changes.stores])
+    for index, name, source in changes.stores:
         value = _at(source, outputs, inputs)
         if name is None:
             set_raw_value(tracked[index], value)
         else:
             vars(tracked[index])[name] = value
-    code = graphdef._code[changes.start :]
-    count = sum(tag in (LEAF, VARIABLE) for tag, *_ in code)
-    result_sources = sources[len(sources) - count :]
-    values = (_at(source, outputs, inputs) for source in result_sources)
-    leaves = with_variables(code, values)
-    return unflatten_graph(code, leaves, tracked=list(tracked))
+    _, result_structure = children_of(structure)
+    first = len(sources) - count_leaves(result_structure)
+    values = [_at(source, outputs, inputs) for source in sources[first:]]
+    return unflatten_graph(
+        result_structure, values, are_bare=True, tracked=list(tracked)
+    )
 
 
 def _at(source: int, outputs: Sequence[Any], inputs: Any) -> Any:
     return outputs[source] if source >= 0 else inputs[~source]
 
 
-install(Changes, StaticRule, bridge=True, where=__name__.partition(".")[0])
+install(Changes, ComparableStaticRule, bridge=True, where=__name__.partition(".")[0])

@@ -25,7 +25,7 @@ from ..._lazy import need
 from ..._text import safe_repr, typed_repr
 from ...fields import Kind
 from ..filters import Filter, judge, predicate
-from ..graph import FlatGraph, flatten_graph, kinds_of, unflatten_graph
+from ..flatgraph import FlatGraph, flatten_graph, kinds_of, unflatten_graph
 from ..pytree import Pytree
 from ..states import State, from_flat_state
 from ..variables import Param, Variable, bare
@@ -237,7 +237,7 @@ def _targets(
     numbers = [number % count for number, _ in selections]
     if len(set(numbers)) != len(numbers):
         raise ValueError("argnums contains an argument twice")
-    kinds = kinds_of(flat.code)
+    kinds = kinds_of(flat.structure)
     targets = [
         _target(flat, kinds, args[number], number, filter)
         for number, (_, filter) in zip(numbers, selections, strict=True)
@@ -283,7 +283,7 @@ def _target(
         index_at[id(leaf) if isinstance(leaf, Variable) else (ARGS, number, *path)]
         for leaf, path in zip(own.leaves, own.paths, strict=True)
     ]
-    return indexes, lambda values: unflatten_graph(own.code, values)
+    return indexes, lambda values: unflatten_graph(own.structure, values)
 
 
 @overload

@@ -24,10 +24,10 @@ from typing import (
 
 from ..._lazy import need
 from ..._text import add_note, short_repr
-from ...core.register import StaticRule
+from ...core.register import ComparableStaticRule
 from ...core.registry import install
 from ...equality import exact
-from ..graph import GraphDef, LastGraph
+from ..flatgraph import GraphDef, LastGraph
 from .calls import (
     ARGS,
     KWARGS,
@@ -189,7 +189,7 @@ class CallKey:
         return exact.digest(tuple(self), typed=True)
 
 
-install(CallKey, StaticRule, bridge=True, where=__name__.partition(".")[0])
+install(CallKey, ComparableStaticRule, bridge=True, where=__name__.partition(".")[0])
 
 
 def take_static(

@@ -29,7 +29,13 @@ from ...core.registry import current
 from ...errors import StructureError
 from ..checks import DataNode, rule_of
 from ..filters import Filter, partition
-from ..graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
+from ..flatgraph import (
+    FlatGraph,
+    GraphDef,
+    flatten_graph,
+    kinds_of,
+    unflatten_graph,
+)
 from ..instance import below
 from ..variables import Variable, bare
 from .calls import (
@@ -266,7 +272,7 @@ def prefix(tree: T, axes: Pairs, /) -> T:
     Modelled on `flax.nnx.prefix`.
     """
     flat = flatten_graph(tree)
-    rows = zip(flat.paths, flat.leaves, kinds_of(flat.code), strict=True)
+    rows = zip(flat.paths, flat.leaves, kinds_of(flat.structure), strict=True)
     pairs = list(axes.items() if isinstance(axes, Mapping) else axes)
     groups, unmatched = partition(rows, [filter for filter, _ in pairs])
     if unmatched:
@@ -280,7 +286,7 @@ def prefix(tree: T, axes: Pairs, /) -> T:
     leaves = [
         with_value(leaf, axis_of[index]) for index, leaf in enumerate(flat.leaves)
     ]
-    tree_of_axes: T = unflatten_graph(flat.code, leaves)
+    tree_of_axes: T = unflatten_graph(flat.structure, leaves)
     return tree_of_axes
 
 

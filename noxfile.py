@@ -322,5 +322,5 @@ def fuzz(session: nox.Session) -> None:
 def benchmarks(session: nox.Session) -> None:
     """Run the main benchmarks, briefly."""
     install(session, "bench", "test")
-    for name in ("run", "optree_table", "large", "memory", "objects", "classes"):
+    for name in ("run", "optree_table", "objects", "classes"):
         session.run("python", f"benchmarks/{name}.py", "--quick")

@@ -13,8 +13,8 @@ has another class, key or static value by now, or other shared references.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import attrgetter, is_
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter, is_, methodcaller
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -51,6 +51,9 @@ else:
 Path: TypeAlias = tuple[Any, ...]
 Node: TypeAlias = tuple[Any, Any, list[Structure]]
 """The structure of what is not a leaf: `(rule, aux data, structures of children)`."""
+
+Place: TypeAlias = tuple[Path, Node | None]
+"""The path of a value, and the structure of the variable around it, None without."""
 
 
 # -------------------------------------------------- the node types of structures alone
@@ -128,22 +131,25 @@ class GraphDef(Displayable, Generic[M]):
         GraphDef(Pair(left=List([0]=Param(*)), right=#1))
     """
 
-    __slots__ = ("_paths", "_structure", "_treedef")
+    __slots__ = ("_places", "_structure", "_treedef")
     __leafwise__: ClassVar[Description] = _GraphDefDescription()
 
-    def __init__(
-        self, structure: Structure, paths: Iterable[Path] | None = None
-    ) -> None:
+    def __init__(self, structure: Structure) -> None:
         self._structure = structure
-        self._paths = None if paths is None else tuple(paths)
+        self._places: list[Place] | None = None
         self._treedef: PyTreeDef | None = None
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """The path of each value."""
-        if self._paths is None:
-            self._paths = tuple([path for path, _ in places_in(self._structure)])
-        return self._paths
+        return tuple([path for path, _ in self._all_places()])
+
+    def _all_places(self) -> list[Place]:
+        if self._places is None:
+            places: list[Place] = []
+            _add_places(places, self._structure, ())
+            self._places = places
+        return self._places
 
     @property
     def treedef(self) -> PyTreeDef:
@@ -178,6 +184,9 @@ install(GraphDef, ComparableStaticRule, bridge=True, where=_PACKAGE)
 structure_in: Final[Callable[[GraphDef[Any]], Structure]] = attrgetter("_structure")
 """Returns the structure of a graphdef."""
 
+places_in: Final[Callable[[GraphDef[Any]], list[Place]]] = methodcaller("_all_places")
+"""Returns the places of the values in a graphdef."""
+
 
 def _graphdef_of(treedef: PyTreeDef) -> GraphDef:
     return GraphDef(structure_of(code_of(treedef)))
@@ -209,28 +218,18 @@ def count_leaves(structure: Structure) -> int:
     return sum(map(count_leaves, structure[2]))
 
 
-def places_in(
-    structure: Structure, path: Path = ()
-) -> Iterator[tuple[Path, Node | None]]:
-    """Yield the path of each value, with the structure of the variable around it.
-
-    Args:
-        structure: The structure of a graph.
-        path: The path of its root.
-
-    Yields:
-        The path of a variable or a bare value, which has no structure.
-    """
+def _add_places(places: list[Place], structure: Structure, path: Path) -> None:
+    """Append the places of the values in a structure to a list."""
     if structure is None:
-        yield path, None
+        places.append((path, None))
         return
     rule, aux, structures = structure
     if issubclass(rule.cls, Variable):
-        yield path, structure
+        places.append((path, structure))
         return
     parts = parts_of(rule, aux, len(structures))
     for part, child in zip(parts, structures, strict=True):
-        yield from places_in(child, (*path, part))
+        _add_places(places, child, (*path, part))
 
 
 def kinds_of(structure: Structure) -> list[Kind]:
@@ -330,7 +329,7 @@ class FlatGraph:
     @property
     def graphdef(self) -> GraphDef[Any]:
         """The structure without the values."""
-        return GraphDef(self.structure, self.paths)
+        return GraphDef(self.structure)
 
     def _visit(self, value: Any, path: Path, holder: Any, place: int) -> Structure:
         """Add what stands at a path of the graph, and return its structure."""

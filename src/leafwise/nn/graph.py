@@ -17,7 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from .._records import MISSING
 from .._text import safe_repr, short_repr
@@ -34,6 +34,7 @@ from .filters import Filter, partition
 from .flatgraph import (
     FlatGraph,
     GraphDef,
+    Node,
     Path,
     flatten_graph,
     kinds_of,
@@ -44,7 +45,15 @@ from .flatgraph import (
 from .instance import assign, below, check, drop, kinds_in, parts_of, refill
 from .pytree import Pytree
 from .spec import spec_of
-from .states import State, as_state, from_flat_state, left_over, merge_state, walk_state
+from .states import (
+    State,
+    as_state,
+    from_flat_state,
+    items_of,
+    left_over,
+    merge_state,
+    walk_state,
+)
 from .statics import key_of
 from .variables import (
     FROZEN,
@@ -348,35 +357,32 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
         if path in values:
             raise StructureError(f"two states have a value at {path}", path=path)
         values[path] = value
-    structure = structure_in(graphdef)
     leaves = []
-    for path, place in places_in(structure):
+    for path, variable in places_in(graphdef):
         value = values.pop(path, MISSING)
         if value is MISSING:
             raise StructureError(f"the state has no value at {path}", path=path)
-        if place is None:
+        if variable is None:
             if isinstance(value, Variable):
                 raise _misfit(path, "a bare value", value)
-        else:
-            rule, metadata, _ = place
-            value = _variable_for(rule, metadata, value, path, copy=copy)
+        elif copy or type(value) is not variable[0].cls:
+            value = _variable_for(variable, value, path, copy=copy)
         leaves.append(value)
     for path in values:
         raise StructureError(
             f"the state has a value at {path}, where the structure has none", path=path
         )
-    node: M = unflatten_graph(structure, leaves)
+    node: M = unflatten_graph(structure_in(graphdef), leaves)
     return node
 
 
 def _variable_for(
-    rule: Rule, metadata: Any, value: Any, path: Path, *, copy: bool
+    structure: Node, value: Any, path: Path, *, copy: bool
 ) -> Variable[Any]:
     """Return a variable of a state, or a new one for a bare value.
 
     Args:
-        rule: The node type that the structure has for the variable.
-        metadata: Its metadata in the structure.
+        structure: The structure of the variable.
         value: What the state has.
         path: Its path.
         copy: Whether to copy a variable.
@@ -384,6 +390,7 @@ def _variable_for(
     Raises:
         StructureError: It is a variable of another type.
     """
+    rule, metadata, _ = structure
     if not isinstance(value, Variable):
         variable: Variable[Any] = make_variable(rule.cls, value, metadata_in(metadata))
         return variable
@@ -466,18 +473,9 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
         raise
 
 
-class _Write(NamedTuple):
-    """One value to be written.
-
-    Attributes:
-        holder: The variable, object or container to write to.
-        part: The name, position or key; None in a variable.
-        value: The value.
-    """
-
-    holder: Any
-    part: Any
-    value: Any
+_Write: TypeAlias = tuple[Any, Any, Any]
+"""What is written: the variable, object or container that holds the value, the name,
+position or key in it (None in a variable), and the value."""
 
 
 def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
@@ -497,11 +495,11 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
     parts = parts_of(rule, aux, len(children))
     children_by_part = dict(zip(parts, children, strict=True))
     replacements = {}
-    for part, new in values.items():
+    for part, new in items_of(values).items():
         child_path = (*path, part)
         child = children_by_part.get(part, MISSING)
         if isinstance(child, Variable) and type(new) is not State:
-            writes.append(_Write(child, None, new))
+            writes.append((child, None, new))
             continue
         is_node = child is not MISSING and rule_of(type(child)) is not None
         if type(new) is State and is_node and not isinstance(child, Variable):
@@ -519,7 +517,7 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
                 f"{child_path} does not exist; available: {available}", path=child_path
             )
         if rule.fill is not None or _is_mutable(node, rule):
-            writes.append(_Write(node, part, new))
+            writes.append((node, part, new))
         else:
             replacements[part] = new
     if not replacements:

@@ -29,6 +29,7 @@ from typing import (
 )
 
 from .._hooks import Description
+from .._records import MISSING
 from .._text import is_similar, safe_repr, safe_str, short_repr
 from ..core.builtins import INSERTION_ORDERED
 from ..core.codec import AUX_FORMS, AuxForm, aux_form_of
@@ -72,6 +73,7 @@ else:
     K, V = TypeVar("K"), TypeVar("V")
 
 Path: TypeAlias = tuple[Any, ...]
+_new: Final = object.__new__
 _put: Final = object.__setattr__
 """Sets a slot of a state, whose own `__setattr__` sets an item."""
 
@@ -243,23 +245,24 @@ def from_flat_state(
         >>> nn.from_flat_state({("a", 0): 1.0})["a"]
         State({0: 1.0})
     """
-    root: State = State()
+    root: dict[Any, Any] = {}
     for path, value in _pairs_of(flat):
         if not path:
             raise ValueError("path () does not name a single value")
-        *parents, key = path
-        items = items_of(root)
-        for parent in parents:
-            if parent not in items:
-                items[parent] = State()
-            nested = items[parent]
-            if type(nested) is not State:
+        items = root
+        for parent in path[:-1]:
+            nested = items.get(parent, MISSING)
+            if nested is MISSING:
+                nested = _state_of({})
+                items[parent] = nested
+            elif type(nested) is not State:
                 raise ValueError(f"path {path} continues below a value")
             items = items_of(nested)
+        key = path[-1]
         if type(items.get(key)) is State:
             raise ValueError(f"path {path} does not name a single value")
         items[key] = value
-    return root
+    return _state_of(root)
 
 
 def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -487,8 +490,8 @@ def _number_of(key: Any) -> Any:
 
 def _state_of(items: dict[Any, Any]) -> State:
     """Return a state that keeps its items in this dict."""
-    state = object.__new__(State)
-    _put(state, "_leafwise", items)
+    state = _new(State)
+    _put_items(state, items)
     return state
 
 
@@ -695,7 +698,7 @@ class _StateRule(Rule):
         return list(items.values()), tuple(items)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
-        state = _new(State)
+        state = _new(State)  # as `_state_of`, without a call
         items = dict(zip(aux, children))  # noqa: B905  # as many; `strict` takes time
         _put_items(state, items)
         for child in children:  # faster than any call
@@ -720,7 +723,6 @@ class _StateRule(Rule):
             return None
 
 
-_new: Final = object.__new__
 _put_items: Final = vars(State)["_leafwise"].__set__
 
 

@@ -79,8 +79,8 @@ SUBMODULE_NAMES: Final[dict[str, tuple[str, ...]]] = {
         "unflatten", "unstack", "unzip", "update", "visit", "walk", "zip",
     ),
     "typing": (
-        "Difference", "FlattenFunc", "IsLeaf", "Namespace", "OneLevel", "PyTree",
-        "Registered", "Rule", "UnflattenFunc", "Visit",
+        "Difference", "FlattenFunc", "IsLeaf", "Namespace", "NodeType", "OneLevel",
+        "PyTree", "Registered", "UnflattenFunc", "Visit",
     ),
 }
 # fmt: on

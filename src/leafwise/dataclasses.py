@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
 
 from ._hooks import description_of
 from ._text import safe_repr, short_repr
-from .core.node import Rule
-from .core.register import DataclassRule
+from .core.node import NodeType
+from .core.register import DataclassNodeType
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
 from .fields import Kind, data, field, kind_in, parameter, state_value, static
@@ -222,9 +222,9 @@ def register_dataclass(
         )
     _check(cls, listed_fields or _declared_fields(cls, drop), init)
 
-    def make_rule(node_class: type, **options: Any) -> Rule:
+    def make_node_type(node_class: type, **options: Any) -> NodeType:
         fields = listed_fields or _declared_fields(node_class, drop)
-        return DataclassRule(
+        return DataclassNodeType(
             node_class,
             fields.data,
             fields.meta,
@@ -234,7 +234,7 @@ def register_dataclass(
             **options,
         )
 
-    return install(cls, make_rule, namespace, inherit, exist_ok, bridge)
+    return install(cls, make_node_type, namespace, inherit, exist_ok, bridge)
 
 
 def _refuse_class_of_library(cls: type) -> None:

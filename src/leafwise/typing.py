@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ._typing import IsLeaf, PyTree, Registered
 from .core.matching import Difference
-from .core.node import FlattenFunc, Rule, UnflattenFunc
+from .core.node import FlattenFunc, NodeType, UnflattenFunc
 from .namespaces import Namespace
 from .ops.inspect import OneLevel
 from .ops.traversal import Visit
@@ -16,7 +16,7 @@ from .ops.traversal import Visit
 
 # fmt: off
 __all__ = [
-    "Difference", "FlattenFunc", "IsLeaf", "Namespace", "OneLevel", "PyTree",
-    "Registered", "Rule", "UnflattenFunc", "Visit",
+    "Difference", "FlattenFunc", "IsLeaf", "Namespace", "NodeType", "OneLevel",
+    "PyTree", "Registered", "UnflattenFunc", "Visit",
 ]
 # fmt: on

@@ -65,7 +65,7 @@ import types
 import leafwise as lw
 from leafwise.core import builtins, registry
 
-class ProxyRule(builtins.Rule):
+class ProxyNodeType(builtins.NodeType):
     name = "mappingproxy"
 
     def flatten(self, node):
@@ -75,7 +75,7 @@ class ProxyRule(builtins.Rule):
         return types.MappingProxyType(dict(zip(aux, children)))
 
 Proxy = types.MappingProxyType
-builtins.BUILTINS[Proxy] = ProxyRule(Proxy)
+builtins.BUILTINS[Proxy] = ProxyNodeType(Proxy)
 registry.declare_namespace("new")
 from leafwise.compat import jax_tree_util, optree
 tree = [Proxy({"a": 1}), Proxy({"b": 2})]

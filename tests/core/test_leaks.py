@@ -236,7 +236,7 @@ def others():
 
 def collect():
     others()
-    for _ in range(3):  # rules of subclasses go in the first round
+    for _ in range(3):  # node types of subclasses go in the first round
         gc.collect()
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import leafwise as lw
 from leafwise.core.builtins import BUILTINS, BY_NAME
-from leafwise.core.node import Rule
+from leafwise.core.node import NodeType
 
 
-class ProxyRule(Rule):
+class ProxyNodeType(NodeType):
     """Mapping proxies. The aux data is their keys, in order."""
 
     name = "mappingproxy"
@@ -36,14 +36,14 @@ class ProxyRule(Rule):
         return keys
 
 
-RULE = ProxyRule(MappingProxyType)
+NODE_TYPE = ProxyNodeType(MappingProxyType)
 
 
 @pytest.fixture(autouse=True)
 def proxies(monkeypatch):
-    """Add the rule to the tables of built-ins, for the time of a test."""
-    monkeypatch.setitem(BUILTINS, MappingProxyType, RULE)
-    monkeypatch.setitem(BY_NAME, RULE.name, RULE)
+    """Add the node type to the tables of built-ins, for the time of a test."""
+    monkeypatch.setitem(BUILTINS, MappingProxyType, NODE_TYPE)
+    monkeypatch.setitem(BY_NAME, NODE_TYPE.name, NODE_TYPE)
     make_views_anew()
     yield
     monkeypatch.undo()

@@ -390,25 +390,25 @@ def test_exist_ok_replaces_the_class_of_the_same_name():
     assert not lw.is_registered(first)
 
 
-def test_lookup_shows_the_rule():
-    """A rule knows its class, its namespace and where it was registered."""
+def test_lookup_shows_the_node_type():
+    """A node type knows its class, its namespace and where it was registered."""
     cls = register_box(namespace="looked-up")
-    rule = lw.registry.lookup(cls, namespace="looked-up")
-    assert rule.cls is cls
-    assert rule.namespace == "looked-up"
-    assert "test_registry.py:" in rule.where
-    assert "in namespace 'looked-up', registered at" in repr(rule)
+    node_type = lw.registry.lookup(cls, namespace="looked-up")
+    assert node_type.cls is cls
+    assert node_type.namespace == "looked-up"
+    assert "test_registry.py:" in node_type.where
+    assert "in namespace 'looked-up', registered at" in repr(node_type)
     assert lw.registry.lookup(cls) is None
     nones = lw.namespace("nones", none_is_leaf=True)
     assert nones.lookup(type(None)) is None
     with pytest.raises(TypeError, match="lookup takes a class, got int: 3"):
         lw.registry.lookup(3)
     with pytest.raises(AttributeError, match="cannot be changed"):
-        rule.name = "other"
+        node_type.name = "other"
 
 
 def test_a_view_in_which_dicts_are_walked_as_inserted():
-    """The same one each time, of the same rules, and with the stops of its own."""
+    """The same one each time, of the same node types, and with the stops of its own."""
     Box = register_box(namespace="as-inserted")
     view = registry.view_of("as-inserted", True)
     inserted = view.narrowed((), "insertion")

@@ -250,9 +250,9 @@ def test_the_path_of_one_leaf_is_found_without_those_of_the_others(monkeypatch):
     asked = []
     keys = type(LIST).keys
 
-    def counting(rule, aux, arity):
+    def counting(node_type, aux, arity):
         asked.append(arity)
-        return keys(rule, aux, arity)
+        return keys(node_type, aux, arity)
 
     monkeypatch.setattr(type(LIST), "keys", counting)
     tree = [[[0] * 10 for _ in range(100)] for _ in range(100)]
@@ -281,10 +281,10 @@ def test_a_walk_has_the_places_of_the_leaves(tree):
     """Links and the walk itself name each place the same way."""
     steps = Walk(tree, current.view)
     places = []
-    for link, node, rule, is_leaving in steps:
+    for link, node, node_type, is_leaving in steps:
         assert not is_leaving
         assert link.path() == steps.path()
-        if rule is None:
+        if node_type is None:
             places.append((link.path(), node))
     paths, leaves = zip(*places, strict=True) if places else ((), ())
     assert list(paths) == lw.tree_paths(tree)
@@ -296,13 +296,13 @@ def test_a_walk_can_rebuild_what_it_leaves(tree):
     """A node comes before and after what is below it, with the same children."""
     steps = Walk(tree, current.view, leaving=True)
     results = []
-    for _, node, rule, is_leaving in steps:
-        if rule is None:
+    for _, node, node_type, is_leaving in steps:
+        if node_type is None:
             results.append(node)
         elif is_leaving:
             children, aux = steps.flatten()
             start = len(results) - len(children)
-            results[start:] = [rule.unflatten(aux, results[start:])]
+            results[start:] = [node_type.unflatten(aux, results[start:])]
     (copy_of_tree,) = results
     assert lw.tree_structure(copy_of_tree) == lw.tree_structure(tree)
 
@@ -319,12 +319,12 @@ def test_a_walk_skips_and_replaces():
     lw.register_pytree_node(Closed, refuse, refuse)
     steps = Walk([Closed(), "replace", [3]], current.view)
     nodes = []
-    for link, node, rule, _ in steps:
+    for link, node, node_type, _ in steps:
         nodes.append((str(link.path()), node))
         if type(node) is Closed:
             steps.skip()
         if node == "replace":
-            assert rule is None
+            assert node_type is None
             assert steps.replace((1, 2)) is not None
     paths = ["", "[0]", "[1]", "[1][0]", "[1][1]", "[2]", "[2][0]"]
     assert [path for path, _ in nodes] == paths

@@ -43,7 +43,7 @@ def test_the_guide_lists_the_built_in_node_types():
     guide = (DOCS / "guide/trees.md").read_text(encoding="utf-8")
     _, section = guide.split("\n## Nodes and leaves\n")
     listing, _ = section.split("Everything else is a leaf")
-    names = [rule.name for rule in BUILTINS.values()]
+    names = [node_type.name for node_type in BUILTINS.values()]
     assert [name for name in names if f"`{name}`" not in listing] == []
 
 

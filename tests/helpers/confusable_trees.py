@@ -185,10 +185,10 @@ def _tree_list_with_static_head(items: list[Any], head: Any) -> Any:
 RESTS = {defaultdict: (int, list, None, len), deque: (None, 14, 20)}
 
 
-def _built(rule: Any, items: Any) -> Any:
+def _built(node_type: Any, items: Any) -> Any:
     """Return containers of all rests with these items."""
-    rests = st.sampled_from(RESTS.get(rule.cls, (None,)))
-    return st.builds(rule.from_items, rests, items)
+    rests = st.sampled_from(RESTS.get(node_type.cls, (None,)))
+    return st.builds(node_type.from_items, rests, items)
 
 
 def _nodes(children: Any) -> Any:
@@ -200,8 +200,8 @@ def _nodes(children: Any) -> Any:
     )
     mixed = st.dictionaries(keys, children, max_size=4)
     return st.one_of(
-        *[_built(rule, items) for rule in SEQUENCES.values()],
-        *[_built(rule, plain | mixed) for rule in MAPPINGS.values()],
+        *[_built(node_type, items) for node_type in SEQUENCES.values()],
+        *[_built(node_type, plain | mixed) for node_type in MAPPINGS.values()],
         st.builds(Pair, children, children),
         st.builds(Other, children, children),
         st.builds(Layer, children, children, aux),
@@ -261,14 +261,14 @@ def _changed_sequence(draw: Any, sequence: Any) -> Any:
         items[index] = draw(variants(items[index]))
     else:
         del items[index]
-    rule = SEQUENCES[type(sequence)]
-    return rule.from_items(rule.rest(sequence), items)
+    node_type = SEQUENCES[type(sequence)]
+    return node_type.from_items(node_type.rest(sequence), items)
 
 
 def _changed_mapping(draw: Any, mapping: Any) -> Any:
     """Draw the same mapping with another value, key, order or type, or one key more."""
-    rule = MAPPINGS[type(mapping)]
-    other_data = rule.rest(mapping)
+    node_type = MAPPINGS[type(mapping)]
+    other_data = node_type.rest(mapping)
     pairs = list(mapping.items())
     index = draw(st.integers(0, len(pairs) - 1))
     key, value = pairs[index]
@@ -280,8 +280,8 @@ def _changed_mapping(draw: Any, mapping: Any) -> Any:
     elif change == "order":
         pairs = draw(st.permutations(pairs))
     elif change == "type":
-        rule = draw(st.sampled_from(list(MAPPINGS.values())))
+        node_type = draw(st.sampled_from(list(MAPPINGS.values())))
         other_data = None  # of none of them is it anything else
     else:
         pairs.append((draw(keys), draw(leaves)))
-    return rule.from_items(other_data, dict(pairs))
+    return node_type.from_items(other_data, dict(pairs))

@@ -62,17 +62,17 @@ def test_a_name_of_variables_that_is_taken_meanwhile():
     assert at > 10
 
 
-def test_objects_that_are_no_nodes_have_one_rule():
+def test_objects_that_are_no_nodes_have_one_node_type():
     """Whoever asks first makes it."""
     for at in count():
         cls = type("Quiet", (lw.Pytree,), {}, pytree=False)
         spec = cls.__leafwise__
         inner = []
         files = ("nn/instance.py",)
-        with interrupted(lambda: inner.append(spec.rule), at, files) as done:  # noqa: B023
-            rule = spec.rule
-        assert inner == [rule] * len(done)
-        assert spec.rule is rule
+        with interrupted(lambda: inner.append(spec.node_type), at, files) as done:  # noqa: B023
+            node_type = spec.node_type
+        assert inner == [node_type] * len(done)
+        assert spec.node_type is node_type
         if not done:
             break
     assert at > 5

@@ -370,7 +370,7 @@ def test_a_right_registration_has_no_fault(cls):
 
 
 def test_a_namespace_has_its_own_registrations():
-    """A class is checked by the rule that it has there."""
+    """A class is checked by the node type that it has there."""
     space = lw.namespace("test-check-node")
 
     @space.register_pytree_node_class

@@ -35,7 +35,7 @@ from ..core.keys import DictKey as DictKey
 from ..core.keys import FlattenedIndexKey as FlattenedIndexKey
 from ..core.keys import GetAttrKey as GetAttrKey
 from ..core.keys import SequenceKey as SequenceKey
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import (
     add_adopter,
     declare_namespace,
@@ -119,17 +119,17 @@ _NODES: Final = frozenset(
 """The names of the built-in nodes that jax has."""
 
 
-def _is_node(rule: Rule, cls: type) -> bool:
-    return rule.name in _NODES
+def _is_node(node_type: NodeType, cls: type) -> bool:
+    return node_type.name in _NODES
 
 
-def _named_tuple_rule(cls: type) -> Rule | None:
-    """Return the rule of a tuple with `_fields`, which is a named tuple for jax."""
+def _named_tuple_node_type(cls: type) -> NodeType | None:
+    """Return that of named tuples for a tuple with `_fields`, which is one for jax."""
     return NAMEDTUPLE if has_field_names(cls) else None
 
 
 declare_namespace(NAMESPACE, leaves=(foreign_nodes(_is_node),))
-add_adopter(_named_tuple_rule, namespace=NAMESPACE)
+add_adopter(_named_tuple_node_type, namespace=NAMESPACE)
 
 
 # ------------------------------------------------------------------------- treedefs
@@ -343,7 +343,7 @@ def tree_leaves_with_path(
 def all_leaves(iterable: Iterable[Any], is_leaf: Predicate = None) -> bool:
     """Return whether each item is a leaf by itself."""
     context = _context(is_leaf)
-    return all(context.rule_of(item) is None for item in iterable)
+    return all(context.node_type_of(item) is None for item in iterable)
 
 
 # ------------------------------------------------------------------ maps and folds
@@ -500,17 +500,17 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
 
 def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
     """Return children, aux data as jax shows it, and keys."""
-    rule = lookup(type(tree), namespace=NAMESPACE)
-    if rule is None:
+    node_type = lookup(type(tree), namespace=NAMESPACE)
+    if node_type is None:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
-    children, aux = rule.flatten(tree)
-    data = node_data(rule, aux)
+    children, aux = node_type.flatten(tree)
+    data = node_data(node_type, aux)
     # jax has the keys in a tuple, and the children in a list; None has a tuple, ().
     if type(tree) in MAPPINGS and type(data) is list:
         data = tuple(data)
     if tree is not None:
         children = list(children)
-    return children, data, rule.keys(aux, len(children))
+    return children, data, node_type.keys(aux, len(children))
 
 
 # ----------------------------------------------------------------------- registering

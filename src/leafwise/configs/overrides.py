@@ -19,7 +19,7 @@ from .._text import short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, parse_literal, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..selection import changes, patterns, select
@@ -274,13 +274,13 @@ class Overrides:
         """
         old = replacement.old
         value = replacement.value
-        rule = self.context.rule_of(old)
+        node_type = self.context.node_type_of(old)
         fields: dict[GetAttrKey, Any] = {}
-        if rule is not None and isinstance(value, dict):
-            fields = select.fields_of(old, rule)
+        if node_type is not None and isinstance(value, dict):
+            fields = select.fields_of(old, node_type)
         names = {key.name for key in fields}
         if not fields or not names.issuperset(value):
-            new = self._fit(replacement, rule)
+            new = self._fit(replacement, node_type)
             return [(replacement.path, Set(new))]
         types = self.converter.attribute_types(type(old))
         edits: list[tuple[KeyPath, changes.Edit]] = []
@@ -297,7 +297,7 @@ class Overrides:
             edits += self._replacements(field)
         return edits
 
-    def _fit(self, replacement: _Replacement, rule: Rule | None) -> Any:
+    def _fit(self, replacement: _Replacement, node_type: NodeType | None) -> Any:
         """Return the new value, as the declared type or that of the old value asks.
 
         Raises:
@@ -314,7 +314,7 @@ class Overrides:
             return value
         try:
             if not is_declared:
-                return self._fit_like(old, rule, value, text)
+                return self._fit_like(old, node_type, value, text)
             if old is None and value is None:
                 return None
             new = self.converter.convert(value, text, hint)
@@ -322,13 +322,15 @@ class Overrides:
             is_anything = hint is Any or hint is object
             if replacement.takes_all or replacement.declared.converts or is_anything:
                 return value
-            raise replacement.error(rule, error, is_declared=is_declared) from error
-        return new if rule is None else _with_class_of(old, rule, new, hint)
+            raise replacement.error(
+                node_type, error, is_declared=is_declared
+            ) from error
+        return new if node_type is None else _with_class_of(old, node_type, new, hint)
 
     def _fit_like(
         self,
         old: Any,
-        rule: Rule | None,
+        node_type: NodeType | None,
         value: Any,
         text: str | None,
     ) -> Any:
@@ -340,10 +342,10 @@ class Overrides:
         Raises:
             ValueError: The value is of another type.
         """
-        if rule is None:
+        if node_type is None:
             return self.converter.convert(value, text, _type_like(old))
-        key_class = changes.item_key(old, rule)
-        old_items = {} if key_class is None else changes.entries_of(old, rule)
+        key_class = changes.item_key(old, node_type)
+        old_items = {} if key_class is None else changes.entries_of(old, node_type)
         new_items: dict[Any, Any] = {}
         if key_class is DictKey and isinstance(value, dict):
             for key, item in value.items():
@@ -357,7 +359,7 @@ class Overrides:
                 new_items[position] = self._item_like(example, item)
         else:
             raise ValueError(value)
-        return changes.with_entries(old, rule, new_items)
+        return changes.with_entries(old, node_type, new_items)
 
     def _item_like(self, example: Any, item: Any) -> Any:
         if example is None:
@@ -370,7 +372,7 @@ class Overrides:
 
 def _with_class_of(
     old: Any,
-    rule: Rule,
+    node_type: NodeType,
     new: Any,
     hint: Any,
 ) -> Any:
@@ -378,7 +380,7 @@ def _with_class_of(
 
     A mapping stays what it is, such as an `OrderedDict` where a dict is declared.
     """
-    key_class = changes.item_key(old, rule)
+    key_class = changes.item_key(old, node_type)
     if key_class is DictKey and type(new) is dict:
         items = new
     elif key_class is SequenceKey and type(new) in (list, tuple):
@@ -388,7 +390,7 @@ def _with_class_of(
         items = dict(enumerate(new))
     else:
         return new
-    return changes.with_entries(old, rule, items)
+    return changes.with_entries(old, node_type, items)
 
 
 def _type_like(example: Any) -> Any:
@@ -418,18 +420,18 @@ class _Replacement(NamedTuple):
 
     def error(
         self,
-        rule: Rule | None,
+        node_type: NodeType | None,
         cause: ValueError,
         *,
         is_declared: bool,
     ) -> EditError:
         """Return the error for a value that does not fit."""
         text = self.value if self.text is None else self.text
-        fields = {} if rule is None else select.fields_of(self.old, rule)
+        fields = {} if node_type is None else select.fields_of(self.old, node_type)
         if is_declared:
             problem = f"is not of the declared type {type_name(self.declared.type)}"
             problem += _detail(cause)
-        elif rule is None:
+        elif node_type is None:
             problem = _not_of_class(text, class_of(self.old))
         else:
             problem = f"cannot replace the {type(self.old).__name__}"

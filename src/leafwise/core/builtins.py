@@ -3,7 +3,7 @@
 `BUILTINS` is the table of them, by type; whatever treats built-in containers alike asks
 it, so a new one is a class and a line. `Partial` is the only one that is not Python's.
 Named tuples and struct sequences are families of types rather than one type, so they
-are found by `structural_rule`.
+are found by `structural_node_type`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .keys import (
     given_keys,
     sequence_keys,
 )
-from .node import Rule
+from .node import NodeType
 
 
-class ContainerRule(Rule):
+class ContainerNodeType(NodeType):
     """Python's own containers: a subscript reads an item.
 
     What is in a container beside its items does not count in a match.
@@ -41,7 +41,7 @@ class ContainerRule(Rule):
 # ------------------------------------------------------------- dicts of any kind
 
 
-class MappingRule(ContainerRule):
+class MappingNodeType(ContainerNodeType):
     """Dicts of any kind. In maps, they match each other by key.
 
     The aux data is a `DictKeys`, or contains one.
@@ -51,8 +51,8 @@ class MappingRule(ContainerRule):
     arrange: Callable[[tuple[Any, ...]], DictKeys] = staticmethod(dict_keys)
     """Takes keys as inserted, returns them with their order."""
 
-    def as_inserted(self) -> MappingRule:
-        """Return the rule for namespaces that walk dicts in the order of insertion."""
+    def as_inserted(self) -> MappingNodeType:
+        """Return the one for namespaces that walk dicts in the order of insertion."""
         name = f"{self.name} as given"
         return type(self)(self.cls, name=name, arrange=given_keys)
 
@@ -115,7 +115,7 @@ class MappingRule(ContainerRule):
         return aux.ordered, aux.is_structure
 
 
-class DictRule(MappingRule):
+class DictNodeType(MappingNodeType):
     """Dicts."""
 
     name = "dict"
@@ -127,7 +127,7 @@ class DictRule(MappingRule):
         return items
 
 
-class OrderedDictRule(MappingRule):
+class OrderedDictNodeType(MappingNodeType):
     """Ordered dicts, whose order is their structure."""
 
     name = "OrderedDict"
@@ -151,7 +151,7 @@ class OrderedDictRule(MappingRule):
         return aux.ordered
 
 
-class DefaultDictRule(MappingRule):
+class DefaultDictNodeType(MappingNodeType):
     """Defaultdicts. The aux data is that of a dict, and the factory."""
 
     name = "defaultdict"
@@ -182,7 +182,7 @@ class DefaultDictRule(MappingRule):
 # ------------------------------------------------------------------- sequences
 
 
-class SequenceRule(ContainerRule):
+class SequenceNodeType(ContainerNodeType):
     """Lists, tuples and deques. The aux data is what is in them beside the items."""
 
     item_key = SequenceKey
@@ -200,7 +200,7 @@ class SequenceRule(ContainerRule):
         return children if len(children) == arity else None
 
 
-class ListRule(SequenceRule):
+class ListNodeType(SequenceNodeType):
     """Lists."""
 
     name = "list"
@@ -215,7 +215,7 @@ class ListRule(SequenceRule):
         return items
 
 
-class TupleRule(SequenceRule):
+class TupleNodeType(SequenceNodeType):
     """Tuples."""
 
     name = "tuple"
@@ -231,7 +231,7 @@ class TupleRule(SequenceRule):
         return tuple(items)
 
 
-class DequeRule(SequenceRule):
+class DequeNodeType(SequenceNodeType):
     """Deques. The aux data is the maxlen."""
 
     name = "deque"
@@ -252,7 +252,7 @@ class DequeRule(SequenceRule):
 # ------------------------------------------------------------------------- None
 
 
-class NoneRule(Rule):
+class NoneNodeType(NodeType):
     """None, a node without children."""
 
     name = "None"
@@ -338,7 +338,7 @@ def _announce_partial() -> None:
 _PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))
 
 
-class PartialRule(Rule):
+class PartialNodeType(NodeType):
     """`Partial`. The children are args and keywords, the aux data is the function."""
 
     name = "Partial"
@@ -422,7 +422,7 @@ def structseq_names(cls: Any) -> tuple[str, ...]:
     )
 
 
-class FamilyRule(Rule):
+class FamilyNodeType(NodeType):
     """Classes that are nodes by their form. The aux data tells the class."""
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
@@ -442,7 +442,7 @@ class FamilyRule(Rule):
         return getattr(self.class_of(aux), "_fields", None)
 
 
-class NamedTupleRule(FamilyRule):
+class NamedTupleNodeType(FamilyNodeType):
     """Named tuples."""
 
     name = "namedtuple"
@@ -454,7 +454,7 @@ class NamedTupleRule(FamilyRule):
         return sequence_keys(arity)
 
 
-class StructSequenceRule(FamilyRule):
+class StructSequenceNodeType(FamilyNodeType):
     """Struct sequences. The aux data is the class and the fields that are no items."""
 
     name = "structseq"
@@ -487,66 +487,70 @@ def _count_of_named(cls: Any) -> int:
 
 # ------------------------------------------------------------------------ the table
 
-NONE: Final = NoneRule(type(None))
-TUPLE: Final = TupleRule(tuple)
-LIST: Final = ListRule(list)
-DICT: Final = DictRule(dict)
-NAMEDTUPLE: Final = NamedTupleRule(tuple)
-STRUCTSEQ: Final = StructSequenceRule(tuple)
+NONE: Final = NoneNodeType(type(None))
+TUPLE: Final = TupleNodeType(tuple)
+LIST: Final = ListNodeType(list)
+DICT: Final = DictNodeType(dict)
+NAMEDTUPLE: Final = NamedTupleNodeType(tuple)
+STRUCTSEQ: Final = StructSequenceNodeType(tuple)
 
-BUILTINS: Final[dict[type, Rule]] = {
+BUILTINS: Final[dict[type, NodeType]] = {
     type(None): NONE,
     list: LIST,
     tuple: TUPLE,
     dict: DICT,
-    OrderedDict: OrderedDictRule(OrderedDict),
-    defaultdict: DefaultDictRule(defaultdict),
-    deque: DequeRule(deque),
-    Partial: PartialRule(Partial),
+    OrderedDict: OrderedDictNodeType(OrderedDict),
+    defaultdict: DefaultDictNodeType(defaultdict),
+    deque: DequeNodeType(deque),
+    Partial: PartialNodeType(Partial),
 }
-"""The built-in node types and their rules."""
+"""The built-in node types, by class."""
 
 if sys.version_info >= (3, 15):
-    BUILTINS[builtins.frozendict] = MappingRule(builtins.frozendict, name="frozendict")
+    BUILTINS[builtins.frozendict] = MappingNodeType(
+        builtins.frozendict, name="frozendict"
+    )
 
-MAPPINGS: Final[dict[type, MappingRule]] = {
-    cls: rule for cls, rule in BUILTINS.items() if isinstance(rule, MappingRule)
+MAPPINGS: Final[dict[type, MappingNodeType]] = {
+    cls: node_type
+    for cls, node_type in BUILTINS.items()
+    if isinstance(node_type, MappingNodeType)
 }
 """The dicts of all kinds among them."""
 
-INSERTION_ORDERED: Final[dict[type, Rule]] = {
-    cls: rule.as_inserted()
-    for cls, rule in MAPPINGS.items()
-    if rule.arrange is not given_keys
+INSERTION_ORDERED: Final[dict[type, NodeType]] = {
+    cls: node_type.as_inserted()
+    for cls, node_type in MAPPINGS.items()
+    if node_type.arrange is not given_keys
 }
-"""The rules that stand in where a namespace has `dict_order="insertion"`."""
+"""The node types in their place where a namespace has `dict_order="insertion"`."""
 
-BY_NAME: Final[dict[str, Rule]] = {
-    rule.name: rule
-    for rule in (
+BY_NAME: Final[dict[str, NodeType]] = {
+    node_type.name: node_type
+    for node_type in (
         *BUILTINS.values(),
         *INSERTION_ORDERED.values(),
         NAMEDTUPLE,
         STRUCTSEQ,
     )
 }
-"""All rules of built-in nodes by their names, which pickles and JSON texts have."""
+"""All built-in node types by their names, which pickles and JSON texts have."""
 
 
-def bare_keys(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+def bare_keys(node_type: NodeType, aux: Any, arity: int) -> Sequence[Any]:
     """Return the entry of each key of a node; a key without one is its own entry.
 
     The keys of built-in containers are not made for it.
     """
-    if isinstance(rule, MappingRule):
-        return rule.keys_in(aux).ordered
-    if isinstance(rule, SequenceRule):
+    if isinstance(node_type, MappingNodeType):
+        return node_type.keys_in(aux).ordered
+    if isinstance(node_type, SequenceNodeType):
         return range(arity)
-    return [getattr(key, "entry", key) for key in rule.keys(aux, arity)]
+    return [getattr(key, "entry", key) for key in node_type.keys(aux, arity)]
 
 
-def structural_rule(cls: type) -> Rule | None:
-    """Return the rule of a type that is a node by its form, or None."""
+def structural_node_type(cls: type) -> NodeType | None:
+    """Return the node type of a class whose form makes it one, or None."""
     if not issubclass(cls, tuple):
         return None
     if is_namedtuple_class(cls):

@@ -42,7 +42,7 @@ from .keys import (
     SequenceKey,
     literal,
 )
-from .node import Rule
+from .node import NodeType
 from .registry import GLOBAL, check_callable, check_class
 
 
@@ -656,30 +656,30 @@ def register_codec(
     _codecs[cls, namespace] = (to_json, from_json)
 
 
-def codec_of(rule: Rule) -> Codec | None:
+def codec_of(node_type: NodeType) -> Codec | None:
     """Return the codec that was registered for the class of a node type."""
-    return _codecs.get((rule.cls, rule.namespace))
+    return _codecs.get((node_type.cls, node_type.namespace))
 
 
-def write_aux(rule: Rule, aux: Any, writer: Writer) -> Any:
+def write_aux(node_type: NodeType, aux: Any, writer: Writer) -> Any:
     """Return the JSON of aux data: by the codec of its class, or as a value."""
-    codec = codec_of(rule)
+    codec = codec_of(node_type)
     if codec is None:
         return writer.value(aux)
     to_json, _ = codec
-    if not isinstance(rule, register.FunctionRule):
+    if not isinstance(node_type, register.FunctionNodeType):
         return ["codec", to_json(aux)]
     data, keys = aux
     return ["codec", to_json(data), writer.value(keys)]
 
 
-def read_aux(rule: Rule, data: Any) -> Any:
+def read_aux(node_type: NodeType, data: Any) -> Any:
     """Return the aux data that was passed to `write_aux`."""
     if type(data) is not list or data[:1] != ["codec"]:
         return read_value(data)
-    codec = codec_of(rule)
+    codec = codec_of(node_type)
     if codec is None:
-        raise TreeDefError(f"no codec is registered for {rule.cls.__qualname__}")
+        raise TreeDefError(f"no codec is registered for {node_type.cls.__qualname__}")
     _, from_json = codec
     _, inside, *keys = data
     aux = from_json(inside)
@@ -696,23 +696,23 @@ class AuxForm(NamedTuple):
         read: Takes the node type and JSON, returns aux data.
     """
 
-    fits: Callable[[Any, int, Any], bool] = lambda _rule, _arity, _aux: True
+    fits: Callable[[Any, int, Any], bool] = lambda _node_type, _arity, _aux: True
     write: Callable[[Any, Any, Writer], Any] = write_aux
     read: Callable[[Any, Any], Any] = read_aux
 
 
-def aux_form_of(rule: Rule) -> AuxForm:
+def aux_form_of(node_type: NodeType) -> AuxForm:
     """Return how the aux data of a node type is checked, written and read."""
-    return next(AUX_FORMS[cls] for cls in type(rule).__mro__ if cls in AUX_FORMS)
+    return next(AUX_FORMS[cls] for cls in type(node_type).__mro__ if cls in AUX_FORMS)
 
 
-def _keys_fit(_rule: Any, arity: int, keys: Any) -> bool:
+def _keys_fit(_node_type: Any, arity: int, keys: Any) -> bool:
     if type(keys) is not DictKeys:
         return False
     return arity == len(set(keys.inserted) & set(keys.ordered))
 
 
-def _write_keys(_rule: Any, keys: DictKeys, writer: Writer) -> list[Any]:
+def _write_keys(_node_type: Any, keys: DictKeys, writer: Writer) -> list[Any]:
     texts = [writer.key(key) for key in keys.inserted]
     order: Any = None  # leafwise 0.2 reads it; here the order of the keys is found anew
     if keys.is_structure:
@@ -723,49 +723,51 @@ def _write_keys(_rule: Any, keys: DictKeys, writer: Writer) -> list[Any]:
     return [texts, order]
 
 
-def _read_keys(rule: Any, data: Any) -> Any:
+def _read_keys(node_type: Any, data: Any) -> Any:
     texts, _ = data
-    return rule.arrange(tuple([read_key(text) for text in texts]))
+    return node_type.arrange(tuple([read_key(text) for text in texts]))
 
 
-def _factory_fits(rule: Any, arity: int, aux: Any) -> bool:
+def _factory_fits(node_type: Any, arity: int, aux: Any) -> bool:
     keys, factory = aux
-    return (factory is None or callable(factory)) and _keys_fit(rule, arity, keys)
+    return (factory is None or callable(factory)) and _keys_fit(node_type, arity, keys)
 
 
-def _write_factory(rule: Any, aux: Any, writer: Writer) -> list[Any]:
+def _write_factory(node_type: Any, aux: Any, writer: Writer) -> list[Any]:
     keys, factory = aux
-    return [*_write_keys(rule, keys, writer), writer.name(factory)]
+    return [*_write_keys(node_type, keys, writer), writer.name(factory)]
 
 
-def _read_factory(rule: Any, data: Any) -> Any:
+def _read_factory(node_type: Any, data: Any) -> Any:
     *keys, name = data
-    return _read_keys(rule, keys), read_name(name)
+    return _read_keys(node_type, keys), read_name(name)
 
 
-def _structseq_fits(_rule: Any, arity: int, aux: Any) -> bool:
+def _structseq_fits(_node_type: Any, arity: int, aux: Any) -> bool:
     cls, hidden = aux
     if not builtins.is_structseq_class(cls) or cls.n_sequence_fields != arity:
         return False
     return all(type(name) is str for name in hidden)
 
 
-def _read_structseq(_rule: Any, data: Any) -> Any:
+def _read_structseq(_node_type: Any, data: Any) -> Any:
     name, hidden = data
     return read_name(name), read_value(hidden)
 
 
-def _checked_aux_fits(_rule: Any, arity: int, aux: Any) -> bool:
+def _checked_aux_fits(_node_type: Any, arity: int, aux: Any) -> bool:
     if type(aux) is not tuple or len(aux) != 2:
         return False
     _, keys = aux
     return keys is None or (type(keys) is tuple and len(keys) == arity)
 
 
-def _fields_fit(rule: Any, arity: int, aux: Any) -> bool:
+def _fields_fit(node_type: Any, arity: int, aux: Any) -> bool:
     if type(aux) is not tuple:
         return False
-    return arity == len(rule.data_fields) and len(aux) == len(rule.meta_fields)
+    return arity == len(node_type.data_fields) and len(aux) == len(
+        node_type.meta_fields
+    )
 
 
 _NAME: Final = AuxForm(
@@ -773,55 +775,55 @@ _NAME: Final = AuxForm(
     read=lambda _, data: read_name(data),
 )
 
-AUX_FORMS: Final[dict[type[Rule], AuxForm]] = {
-    Rule: AuxForm(),
-    builtins.MappingRule: AuxForm(
+AUX_FORMS: Final[dict[type[NodeType], AuxForm]] = {
+    NodeType: AuxForm(),
+    builtins.MappingNodeType: AuxForm(
         _keys_fit,
         _write_keys,
         _read_keys,
     ),
-    builtins.OrderedDictRule: AuxForm(
+    builtins.OrderedDictNodeType: AuxForm(
         _keys_fit,
         lambda _, keys, writer: [writer.key(key) for key in keys.inserted],
-        lambda rule, texts: _read_keys(rule, (texts, None)),
+        lambda node_type, texts: _read_keys(node_type, (texts, None)),
     ),
-    builtins.DefaultDictRule: AuxForm(
+    builtins.DefaultDictNodeType: AuxForm(
         _factory_fits,
         _write_factory,
         _read_factory,
     ),
-    builtins.SequenceRule: AuxForm(
-        lambda _rule, _arity, aux: aux is None,
+    builtins.SequenceNodeType: AuxForm(
+        lambda _node_type, _arity, aux: aux is None,
     ),
-    builtins.DequeRule: AuxForm(
+    builtins.DequeNodeType: AuxForm(
         lambda _, arity, maxlen: (
             maxlen is None or (type(maxlen) is int and arity <= maxlen <= sys.maxsize)
         )
     ),
-    builtins.NoneRule: AuxForm(
+    builtins.NoneNodeType: AuxForm(
         lambda _, arity, aux: aux is None and arity == 0,
     ),
-    builtins.PartialRule: _NAME._replace(
+    builtins.PartialNodeType: _NAME._replace(
         fits=lambda _, arity, function: arity == 2 and callable(function)
     ),
-    builtins.NamedTupleRule: _NAME._replace(
+    builtins.NamedTupleNodeType: _NAME._replace(
         fits=lambda _, arity, cls: (
             builtins.has_field_names(cls) and len(cls._fields) == arity
         )
     ),
-    builtins.StructSequenceRule: AuxForm(
+    builtins.StructSequenceNodeType: AuxForm(
         _structseq_fits,
         lambda _, aux, writer: [writer.name(aux[0]), writer.value(aux[1])],
         _read_structseq,
     ),
-    register.FunctionRule: AuxForm(_checked_aux_fits),
-    register.DataclassRule: AuxForm(_fields_fit),
-    register.StaticRule: AuxForm(
-        lambda rule, arity, aux: arity == 0 and type(aux) is rule.cls
+    register.FunctionNodeType: AuxForm(_checked_aux_fits),
+    register.DataclassNodeType: AuxForm(_fields_fit),
+    register.StaticNodeType: AuxForm(
+        lambda node_type, arity, aux: arity == 0 and type(aux) is node_type.cls
     ),
-    register.ItemsRule: AuxForm(
-        lambda rule, arity, aux: (
-            arity == (len(aux[0].ordered) if rule.is_mapping else aux[0])
+    register.ItemsNodeType: AuxForm(
+        lambda node_type, arity, aux: (
+            arity == (len(aux[0].ordered) if node_type.is_mapping else aux[0])
         )
     ),
 }

@@ -15,7 +15,7 @@ from .._hooks import hooks
 from .._text import typed_repr
 from .keypath import ROOT, KeyPath, Link
 from .matching import Difference, differences, mismatch_error
-from .node import Rule
+from .node import NodeType
 from .registry import GLOBAL, View, current, view_of
 from .treedef import (
     PyTreeDef,
@@ -66,7 +66,7 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
 
     Args:
         tree: The tree.
-        view: The rules.
+        view: The node types.
         stop: A predicate, a narrower view or None.
     """
     result: Any = None
@@ -94,7 +94,7 @@ def flatten_compiled(
 
     Args:
         tree: The tree.
-        view: The rules.
+        view: The node types.
         stop: A predicate, a narrower view or None.
 
     Returns:
@@ -187,10 +187,10 @@ def _map_leaf(function: Callable[[Any], Any], leaf: Any) -> Any:
 
 
 class Context:
-    """Which values are nodes, and the rules that flatten them.
+    """Which values are nodes, and the node types that flatten them.
 
     Attributes:
-        view: The rules.
+        view: The node types.
         stop: A predicate that makes leaves of nodes, or None.
         root: The path to what is walked, if that is a part of a tree.
     """
@@ -304,8 +304,8 @@ class Context:
             return bool(stop.function(path_of(place), node))
         return stop is not None and bool(stop(node))
 
-    def rule_of(self, node: Any, place: KeyPath | Link = ROOT) -> Rule | None:
-        """Return the rule of a node, None for a leaf.
+    def node_type_of(self, node: Any, place: KeyPath | Link = ROOT) -> NodeType | None:
+        """Return the node type of a node, None for a leaf.
 
         Args:
             node: The node.
@@ -377,7 +377,7 @@ def flatten_tree(
 
 
 def plain_context(view: View) -> Context:
-    """Return the context in which nothing but the rules decides, made once a view."""
+    """Return the context in which only the node types decide, made once a view."""
     if view.context is None:
         view.context = Context(view)
     return view.context  # type: ignore[no-any-return]  # set just above

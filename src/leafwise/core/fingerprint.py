@@ -222,19 +222,21 @@ class Hasher:
         """
         code = code_of(treedef)
         self.add(b"treedef %d %d" % (len(code), treedef.none_is_leaf))
-        for index, (run, rule, arity, aux) in enumerate(code):
-            cls = rule.class_of(aux)
-            self.add(f"{rule.name} {run} {arity}")
-            if not is_built_in(rule):
-                self.add(rule.namespace)
-            if not is_built_in(rule) or cls is not rule.cls:  # one of a family
+        for index, (run, node_type, arity, aux) in enumerate(code):
+            cls = node_type.class_of(aux)
+            self.add(f"{node_type.name} {run} {arity}")
+            if not is_built_in(node_type):
+                self.add(node_type.namespace)
+            if (
+                not is_built_in(node_type) or cls is not node_type.cls
+            ):  # one of a family
                 self.add(class_name(cls))
             checkpoint = self._hash.copy()
             try:
-                self.add_value(rule.compared_aux(aux))
+                self.add_value(node_type.compared_aux(aux))
             except UndecidedError as error:
-                if codec_of(rule) is not None:
-                    data = aux_form_of(rule).write(rule, aux, Writer())
+                if codec_of(node_type) is not None:
+                    data = aux_form_of(node_type).write(node_type, aux, Writer())
                     self._hash = checkpoint
                     self.add(json_text(data, sorts_keys=True))
                     continue

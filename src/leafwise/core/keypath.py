@@ -2,8 +2,8 @@
 
 `KeyPath` is the path that users see, with its text and the parser of that text: for
 every key that has a literal, `KeyPath.parse(str(path)) == path`. `Link` is what walks
-have in place of a path. Reading a path asks the rules of node types only for children
-that have no name.
+have in place of a path. Reading a path asks the node types of node types only for
+children that have no name.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ def _code(key: Any, name: str) -> str:
 
 
 def read(key: Any, node: Any, view: View) -> Any:
-    """Read one child, by the key's own way or by the rule of the node.
+    """Read one child, by the key's own way or by the node type of the node.
 
     Raises:
         LookupError: The node has no such child.
@@ -315,19 +315,21 @@ def read(key: Any, node: Any, view: View) -> Any:
         try:
             return key.get(node)
         except (LookupError, AttributeError, TypeError):
-            return _by_rule(key, node, view)
-    return _by_rule(key, node, view)
+            return _by_node_type(key, node, view)
+    return _by_node_type(key, node, view)
 
 
-def _by_rule(key: Any, node: Any, view: View) -> Any:
-    """Read one child with the rule of the class."""
-    rule = view.resolve(type(node))
-    if rule is None:
+def _by_node_type(key: Any, node: Any, view: View) -> Any:
+    """Read one child with the node type of the class."""
+    node_type = view.resolve(type(node))
+    if node_type is None:
         raise LookupError(key)
-    children, aux = rule.flatten(node)
+    children, aux = node_type.flatten(node)
     if type(key) is FlattenedIndexKey:
         return children[key.key]
-    for child_key, child in zip(rule.keys(aux, len(children)), children, strict=True):
+    for child_key, child in zip(
+        node_type.keys(aux, len(children)), children, strict=True
+    ):
         if child_key == key or safe_str(child_key) == safe_str(key):
             return child
     raise LookupError(key)
@@ -344,11 +346,11 @@ def _no_such_path(path: KeyPath, depth: int, node: Any, view: View) -> PathError
     """
     parent = path[:depth]
     key = path[depth]
-    rule = view.resolve(type(node))
+    node_type = view.resolve(type(node))
     keys: Sequence[Any] = ()
-    if rule is not None:
-        children, aux = rule.flatten(node)
-        keys = rule.keys(aux, len(children))
+    if node_type is not None:
+        children, aux = node_type.flatten(node)
+        keys = node_type.keys(aux, len(children))
     kind = type(node).__name__
     if keys:
         texts = list(map(safe_str, keys))

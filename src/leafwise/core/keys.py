@@ -187,10 +187,11 @@ class FlattenedIndexKey(Key):
         return f"[<flat index {safe_repr(self.key)}>]"
 
     def get(self, node: Any) -> Any:
-        """Raise an error: only the rule of the node can find a child without a key.
+        """Raise an error: only a node type can find a child without a key.
 
         Raises:
-            LookupError: Always. Use `KeyPath((key,))(node)`, which applies the rule.
+            LookupError: Always. Use `KeyPath((key,))(node)`, which applies the node
+                type.
         """
         raise LookupError("a flat index needs a key path: use KeyPath((key,))(node)")
 

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple, TypeAlias
 from .._text import FAULTS, escape_lines, is_similar, other_type, safe_repr, short_repr
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from .builtins import NONE, MappingRule, SequenceRule, bare_keys
+from .builtins import NONE, MappingNodeType, SequenceNodeType, bare_keys
 from .keypath import KeyPath
 from .keys import FlattenedIndexKey
-from .node import Rule
+from .node import NodeType
 from .registry import View
 from .walk import Code, Step, iter_steps
 from .words import (
@@ -35,8 +35,8 @@ from .words import (
 )
 
 
-Node: TypeAlias = "tuple[Rule, int, Any]"
-"""A node of a structure: its rule, the number of its children, its aux data."""
+Node: TypeAlias = "tuple[NodeType, int, Any]"
+"""A node of a structure: its node type, the number of its children, its aux data."""
 
 Pairing: TypeAlias = "Callable[[Node, Node], Sequence[int] | None]"
 """Returns which child of another node goes with each child of a node; see `align`."""
@@ -82,8 +82,8 @@ class Steps:
         keys: list[Any] = []
         while index != self.root:
             parent, position = self._parents[index]
-            rule, arity, aux = self.steps[parent]  # type: ignore[misc]  # a node
-            keys.append(rule.keys(aux, arity)[position])
+            node_type, arity, aux = self.steps[parent]  # type: ignore[misc]  # a node
+            keys.append(node_type.keys(aux, arity)[position])
             index = parent
         return KeyPath(reversed(keys))
 
@@ -112,26 +112,32 @@ def align(node: Node, other: Node) -> Sequence[int] | None:
     """Return which child of another node goes with each child of a node.
 
     Dicts of all kinds pair by key; a deque's maxlen does not matter; any other
-    nodes pair if their rules and aux data are the same.
+    nodes pair if their node types and aux data are the same.
 
     Returns:
         The positions of the other's children in the order of the first, or None
         if the two nodes do not pair.
     """
-    rule, arity, aux = node
-    other_rule, other_arity, other_aux = other
+    node_type, arity, aux = node
+    other_node_type, other_arity, other_aux = other
     if arity != other_arity:
         return None
-    if isinstance(rule, MappingRule) and isinstance(other_rule, MappingRule):
-        keys = rule.keys_in(aux).ordered
-        other_keys = other_rule.keys_in(other_aux).ordered
+    if isinstance(node_type, MappingNodeType) and isinstance(
+        other_node_type, MappingNodeType
+    ):
+        keys = node_type.keys_in(aux).ordered
+        other_keys = other_node_type.keys_in(other_aux).ordered
         positions = {key: position for position, key in enumerate(other_keys)}
         if positions.keys() != set(keys):
             return None
         return [positions[key] for key in keys]
-    if rule is not other_rule:
+    if node_type is not other_node_type:
         return None
-    if aux is other_aux or isinstance(rule, SequenceRule) or rule.same(aux, other_aux):
+    if (
+        aux is other_aux
+        or isinstance(node_type, SequenceNodeType)
+        or node_type.same(aux, other_aux)
+    ):
         return range(arity)
     return None
 
@@ -173,14 +179,14 @@ def _common_positions(node: Node, other: Node) -> list[int | None]:
 
     Positions of classes that name no keys say nothing about another class.
     """
-    rule, arity, aux = node
-    other_rule, other_arity, other_aux = other
+    node_type, arity, aux = node
+    other_node_type, other_arity, other_aux = other
     nothing: list[int | None] = [None] * arity
     try:
-        keys = rule.keys(aux, arity)
+        keys = node_type.keys(aux, arity)
         positions: dict[Any, int] = {}
-        for position, key in enumerate(other_rule.keys(other_aux, other_arity)):
-            if type(key) is not FlattenedIndexKey or rule is other_rule:
+        for position, key in enumerate(other_node_type.keys(other_aux, other_arity)):
+            if type(key) is not FlattenedIndexKey or node_type is other_node_type:
                 positions.setdefault(key, position)
         return [positions.get(key) for key in keys]
     except FAULTS:  # of a key of the user's that has no hash, for one
@@ -191,10 +197,10 @@ def same_code(a: Code, b: Code) -> bool:
     """Return whether two codes of one length are those of equal structures."""
     for entry, other in zip(a, b, strict=True):
         if entry is not other:
-            run, rule, arity, aux = entry
-            if run != other[0] or rule is not other[1] or arity != other[2]:
+            run, node_type, arity, aux = entry
+            if run != other[0] or node_type is not other[1] or arity != other[2]:
                 return False
-            if aux is not other[3] and not rule.same(aux, other[3]):
+            if aux is not other[3] and not node_type.same(aux, other[3]):
                 return False
     return True
 
@@ -323,11 +329,11 @@ def differences(
                 difference = Difference(path, "a leaf", describe(node, view), hint)
                 at_steps.append((index, difference))
             continue
-        rule, arity, aux = step
+        node_type, arity, aux = step
         if node is _SKIP:
             stack += [_SKIP] * arity
             continue
-        children = rule.match(aux, arity, node)
+        children = node_type.match(aux, arity, node)
         if children is None:
             if len(at_steps) < _MAX_NODES:
                 difference = _difference(steps.path(index), step, node, view)
@@ -381,19 +387,19 @@ def code_differences(a: Code, b: Code, *, exact: bool = True) -> list[Difference
 
 def _same_node(node: Node, other: Node) -> Sequence[int] | None:
     """Return the positions of the children of a node that is the very same."""
-    rule, arity, aux = node
-    other_rule, other_arity, other_aux = other
-    if rule is not other_rule or arity != other_arity:
+    node_type, arity, aux = node
+    other_node_type, other_arity, other_aux = other
+    if node_type is not other_node_type or arity != other_arity:
         return None
-    return range(arity) if rule.same(aux, other_aux) else None
+    return range(arity) if node_type.same(aux, other_aux) else None
 
 
 def _step_text(step: Step) -> str:
     """Describe what a structure has at a place."""
     if step is None:
         return "a leaf"
-    rule, arity, aux = step
-    return description(rule, aux, arity)
+    node_type, arity, aux = step
+    return description(node_type, aux, arity)
 
 
 def _difference(path: KeyPath, step: Node, node: Any, view: View) -> Difference:
@@ -409,12 +415,12 @@ def _difference(path: KeyPath, step: Node, node: Any, view: View) -> Difference:
 
 def _key_changes(node: Node, other: Node) -> tuple[list[Any], list[Any]]:
     """Return the missing and the extra keys, where both sides are mappings."""
-    rule, arity, aux = node
-    other_rule, other_arity, other_aux = other
-    if not (rule.is_mapping and other_rule.is_mapping):
+    node_type, arity, aux = node
+    other_node_type, other_arity, other_aux = other
+    if not (node_type.is_mapping and other_node_type.is_mapping):
         return [], []
-    keys = dict.fromkeys(bare_keys(rule, aux, arity))
-    other_keys = dict.fromkeys(bare_keys(other_rule, other_aux, other_arity))
+    keys = dict.fromkeys(bare_keys(node_type, aux, arity))
+    other_keys = dict.fromkeys(bare_keys(other_node_type, other_aux, other_arity))
     missing = [key for key in keys if key not in other_keys]
     extra = [key for key in other_keys if key not in keys]
     return missing, extra
@@ -449,21 +455,23 @@ def _contrast_nodes(node: Node, other: Node) -> tuple[str, str]:
 
 def _hidden_difference(node: Node, other: Node) -> tuple[str, str] | str:
     """Return the difference between two nodes with the same description."""
-    rule, _, aux = node
-    other_rule, _, other_aux = other
-    cls = rule.class_of(aux)
-    other_cls = other_rule.class_of(other_aux)
+    node_type, _, aux = node
+    other_node_type, _, other_aux = other
+    cls = node_type.class_of(aux)
+    other_cls = other_node_type.class_of(other_aux)
     if cls is not other_cls:
         return contrast_classes(cls, other_cls)
-    if rule is not other_rule:
-        rule_origin = origin(rule)
-        other_origin = origin(other_rule)
-        if rule_origin != other_origin:
-            return rule_origin, other_origin
-        return rule_origin, f"{other_origin}, in another registration"
-    if rule.is_mapping and list(rule.keys(aux, 0)) != list(rule.keys(other_aux, 0)):
+    if node_type is not other_node_type:
+        node_type_origin = origin(node_type)
+        other_origin = origin(other_node_type)
+        if node_type_origin != other_origin:
+            return node_type_origin, other_origin
+        return node_type_origin, f"{other_origin}, in another registration"
+    if node_type.is_mapping and list(node_type.keys(aux, 0)) != list(
+        node_type.keys(other_aux, 0)
+    ):
         return "in another order"
-    return contrast(node_data(rule, aux), node_data(rule, other_aux))
+    return contrast(node_data(node_type, aux), node_data(node_type, other_aux))
 
 
 def _misspelling(node: Node, other: Node) -> str:
@@ -476,14 +484,14 @@ def _misspelling(node: Node, other: Node) -> str:
 
 def _one_level(node: Any, view: View) -> tuple[Node, Sequence[Any]] | None:
     """Return a node and its children; None for a leaf and where that fails."""
-    rule = view.resolve(type(node))
-    if rule is None:
+    node_type = view.resolve(type(node))
+    if node_type is None:
         return None
     try:
-        children, aux = rule.flatten(node)
+        children, aux = node_type.flatten(node)
     except FAULTS:
         return None
-    return (rule, len(children), aux), children
+    return (node_type, len(children), aux), children
 
 
 def step_of(node: Any, view: View) -> Node | None:
@@ -494,8 +502,8 @@ def step_of(node: Any, view: View) -> Node | None:
 
 def describe(node: Any, view: View) -> str:
     """Return a description of a value, as a node or as a leaf."""
-    rule = view.resolve(type(node))
-    if rule is None:
+    node_type = view.resolve(type(node))
+    if node_type is None:
         return f"leaf {short_repr(node)} ({type(node).__qualname__})"
     step = step_of(node, view)
     if step is None:
@@ -503,30 +511,30 @@ def describe(node: Any, view: View) -> str:
     return _step_text(step)
 
 
-def _hint(rule: Rule, node: Any, view: View) -> str:
+def _hint(node_type: NodeType, node: Any, view: View) -> str:
     """Return how a node may come to be where one of another type is expected."""
     cls = type(node)
-    if rule is NONE:
+    if node_type is NONE:
         return (
             "the expected None is a node without children; none_is_leaf=True, of a "
             "call or a namespace, makes it a leaf"
         )
-    if {cls, rule.cls} == {list, tuple}:
+    if {cls, node_type.cls} == {list, tuple}:
         return "a list and a tuple are different nodes; convert one of them"
-    if view.resolve(cls) is not None or not isinstance(node, rule.cls):
+    if view.resolve(cls) is not None or not isinstance(node, node_type.cls):
         return ""
-    if cls is not rule.cls:
+    if cls is not node_type.cls:
         name = cls.__qualname__
-        base_name = rule.cls.__qualname__
+        base_name = node_type.cls.__qualname__
         if name == base_name:
-            name, base_name = type_names(cls, rule.cls)
+            name, base_name = type_names(cls, node_type.cls)
         return (
             f"{name} is a subclass of {base_name}, and subclasses are leaves unless "
             "they are registered"
         )
-    if not rule.where:
+    if not node_type.where:
         return ""
-    scope = f" in namespace {rule.namespace!r}" if rule.namespace else ""
+    scope = f" in namespace {node_type.namespace!r}" if node_type.namespace else ""
     return (
         f"{cls.__qualname__} was registered{scope} when the structure was made, and is "
         "not registered now"
@@ -588,7 +596,7 @@ def leaf_count_error(expected: int, actual: str, treedef: object) -> StructureEr
 
 def code_text(
     code: Code,
-    brackets_of: Callable[[Rule, Any, int], Brackets] = brackets,
+    brackets_of: Callable[[NodeType, Any, int], Brackets] = brackets,
 ) -> str:
     """Return a code as text, in one line.
 
@@ -606,8 +614,8 @@ def code_text(
         if step is None:
             pieces.append("*")
         else:
-            rule, arity, aux = step
-            opening, labels, closing = brackets_of(rule, aux, arity)
+            node_type, arity, aux = step
+            opening, labels, closing = brackets_of(node_type, aux, arity)
             pieces.append(escape_lines(closing))
             if arity:
                 open_nodes.append((opening, labels, iter(range(arity - 1, -1, -1))))

@@ -1,10 +1,10 @@
-"""`Rule`: how nodes of one type are taken apart and put together.
+"""`NodeType`: how nodes of one type are taken apart and put together.
 
-A rule is what is known of a node type: how a node is flattened and unflattened, which
-keys its children have, and when two nodes are the same. Everything else follows from
-that. The rules of the built-in types are in `builtins`, those of registered classes in
-`register`; no other module asks for a type by name. Rules are compared by identity: two
-treedefs agree on a node only if the same registration made both.
+A node type says how a node is flattened and unflattened, which keys its children have,
+and when two nodes are the same. Everything else follows from that.
+Those of the built-in types are in `builtins`, those of registered classes in
+`register`; no other module asks for a type by name. Node types are compared by
+identity: two treedefs agree on a node only if the same registration made both.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ class Attributes(NamedTuple):
     declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
 
 
-class Rule(Sealed):
+class NodeType(Sealed):
     """How nodes of one type are flattened and unflattened, and when they are the same.
 
     To define a node type, write a subclass with `flatten`, `unflatten` and (usually)
     `keys`; with `same` and `hash` if the aux data is not compared as it is, and with
-    `class_of` if several classes share the rule. If nodes are containers, that is, if
-    there can be nodes with any other items, set `item_key` and write `items`,
+    `class_of` if several classes share the node type. If nodes are containers, that is,
+    if there can be nodes with any other items, set `item_key` and write `items`,
     `from_items` and, if there is more in a node than its items, `rest`; for mappings,
     `order`.
 
     Args:
         cls: The class of the nodes.
-        **given: Other attributes of this rule. A function given here replaces the
-            method of that name; it does not take the rule as its first argument.
+        **given: Other attributes of this node type. A function given here replaces the
+            method of that name; it does not take the node type as its first argument.
 
     Attributes:
         cls: The class of the nodes.
@@ -78,7 +78,7 @@ class Rule(Sealed):
         namespace: The namespace of the registration, `""` for the global one.
         where: File and line that registered the class, `""` for built-ins.
         adapt: Called for a subclass if the class is registered with `inherit`. Returns
-            the rule of the subclass, the same one each time, or None to make its
+            the node type of the subclass, the same one each time, or None to make its
             instances leaves.
         item_key: For containers, the class of the keys of their items: `DictKey` for
             mappings, `SequenceKey` for sequences.
@@ -95,8 +95,8 @@ class Rule(Sealed):
 
     Example:
         >>> import leafwise as lw
-        >>> rule = lw.registry.lookup(list)
-        >>> rule.name, rule.flatten([1, 2]), rule.unflatten(None, [3, 4])
+        >>> node_type = lw.registry.lookup(list)
+        >>> node_type.name, node_type.flatten([1, 2]), node_type.unflatten(None, [3, 4])
         ('list', ([1, 2], None), [3, 4])
     """
 
@@ -104,7 +104,7 @@ class Rule(Sealed):
     name: str = "custom"
     namespace: str = ""
     where: str = ""
-    adapt: Callable[[type], Rule | None] | None = None
+    adapt: Callable[[type], NodeType | None] | None = None
     item_key: type[DictKey | SequenceKey] | None = None
     is_fixed: bool = False
     attributes: Attributes = Attributes()
@@ -116,7 +116,7 @@ class Rule(Sealed):
         object.__setattr__(self, "cls", cls)
         for name, value in given.items():
             if not hasattr(type(self), name):
-                raise TypeError(f"a rule has no {name}")
+                raise TypeError(f"a node type has no {name}")
             object.__setattr__(self, name, value)
 
     # ------------------------------------------------------ flattening, unflattening
@@ -145,7 +145,7 @@ class Rule(Sealed):
         return exact.digest(aux)
 
     def class_of(self, aux: Any, /) -> type:
-        """Return the class of a node; override it if several classes share the rule."""
+        """Return the class of a node; override it if several classes share this one."""
         return self.cls
 
     # ------------------------------------------------------------------------ items
@@ -208,24 +208,24 @@ class Rule(Sealed):
 
     # ------------------------------------------------------------------------ itself
 
-    def __copy__(self) -> Rule:
+    def __copy__(self) -> NodeType:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Rule:
+    def __deepcopy__(self, memo: dict[int, Any]) -> NodeType:
         return self
 
     def __reduce__(self) -> Any:
-        raise TypeError("a rule cannot be pickled; pickle the treedef that has it")
+        raise TypeError("a node type cannot be pickled; pickle the treedef that has it")
 
     def __repr__(self) -> str:
         scope = f" in namespace {safe_repr(self.namespace)}" if self.namespace else ""
         origin = f", registered at {self.where}" if self.where else ""
         name = escape_controls(self.cls.__qualname__)
-        return f"<Rule {self.name} for {name}{scope}{origin}>"
+        return f"<NodeType {self.name} for {name}{scope}{origin}>"
 
 
-class BoundRule(Rule):
-    """A rule whose `flatten` and `unflatten` are functions made for its class.
+class BoundNodeType(NodeType):
+    """A node type whose `flatten` and `unflatten` are functions made for its class.
 
     Slots hold them: attributes that hide methods would take longer to read.
     """
@@ -236,25 +236,25 @@ class BoundRule(Rule):
 # ------------------------------------------------------------------- items by key
 
 
-def items_by_key(rule: Rule, node: Any) -> dict[Any, Any]:
+def items_by_key(node_type: NodeType, node: Any) -> dict[Any, Any]:
     """Return the items of a container by key or position."""
-    items = rule.items(node)
-    if rule.is_mapping:
+    items = node_type.items(node)
+    if node_type.is_mapping:
         return items  # type: ignore[no-any-return]  # those of a mapping are a dict
     return dict(enumerate(items))
 
 
-def with_items(rule: Rule, node: Any, items: dict[Any, Any]) -> Any:
+def with_items(node_type: NodeType, node: Any, items: dict[Any, Any]) -> Any:
     """Return a container like another one with these items; it may keep the dict.
 
     Args:
-        rule: The rule of the container.
+        node_type: The node type of the container.
         node: The container.
         items: The items by key, or those of a sequence in their order.
     """
-    if rule.is_mapping:
-        return rule.from_items(rule.rest(node), items)
-    return rule.from_items(rule.rest(node), list(items.values()))
+    if node_type.is_mapping:
+        return node_type.from_items(node_type.rest(node), items)
+    return node_type.from_items(node_type.rest(node), list(items.values()))
 
 
 # ------------------------------------------------------------------------- forms

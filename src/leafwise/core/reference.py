@@ -4,8 +4,8 @@ Each function is a plain recursion, so trees may not be deep, and errors have no
 `walk` and the engine do the same faster, and to any depth; tests compare them with
 these functions. torch's compiler traces them, since they cache and count nothing.
 
-A structure is None for a leaf, and `(rule, aux data, structures of the children)` for a
-node.
+A structure is None for a leaf, and `(node_type, aux data, structures of the children)`
+for a node.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ def flatten(
     """Return the leaves of a tree, left to right, and its structure."""
     if is_leaf is not None and is_leaf(KeyPath(path), tree):
         return [tree], None
-    rule = view.find(type(tree))
-    if rule is None:
+    node_type = view.find(type(tree))
+    if node_type is None:
         return [tree], None
-    children, aux = rule.flatten(tree)
+    children, aux = node_type.flatten(tree)
     keys = children  # the path is for the predicate only
     if is_leaf is not None:
-        keys = rule.keys(aux, len(children))
+        keys = node_type.keys(aux, len(children))
     leaves: list[Any] = []
     structures: list[Structure] = []
     for key, child in zip(keys, children, strict=True):
         child_leaves, structure = flatten(child, view, is_leaf, (*path, key))
         leaves += child_leaves
         structures.append(structure)
-    return leaves, (rule, aux, structures)
+    return leaves, (node_type, aux, structures)
 
 
 def unflatten(
@@ -53,9 +53,9 @@ def unflatten(
     """Return the tree of a structure with the next leaves of an iterator."""
     if structure is None:
         return next(leaves)
-    rule, aux, structures = structure
+    node_type, aux, structures = structure
     children = [unflatten(child, leaves) for child in structures]
-    return rule.unflatten(aux, children)
+    return node_type.unflatten(aux, children)
 
 
 def flatten_up_to(
@@ -65,8 +65,8 @@ def flatten_up_to(
     """Return what a tree has at the leaves of a structure, None if it differs."""
     if structure is None:
         return [tree]
-    rule, aux, structures = structure
-    children = rule.match(aux, len(structures), tree)
+    node_type, aux, structures = structure
+    children = node_type.match(aux, len(structures), tree)
     if children is None:
         return None
     subtrees: list[Any] = []
@@ -85,8 +85,8 @@ def leaf_paths(
     """Return the key path of each leaf, from left to right."""
     if structure is None:
         return [KeyPath(path)]
-    rule, aux, structures = structure
-    keys = rule.keys(aux, len(structures))
+    node_type, aux, structures = structure
+    keys = node_type.keys(aux, len(structures))
     paths: list[KeyPath] = []
     for key, child in zip(keys, structures, strict=True):
         paths += leaf_paths(child, (*path, key))
@@ -111,23 +111,23 @@ def steps_of(structure: Structure) -> list[Step]:
     """Return the nodes and leaves of a structure in post-order."""
     if structure is None:
         return [None]
-    rule, aux, structures = structure
+    node_type, aux, structures = structure
     steps: list[Step] = []
     for child in structures:
         steps += steps_of(child)
-    steps.append((rule, len(structures), aux))
+    steps.append((node_type, len(structures), aux))
     return steps
 
 
 def structure_of(code: Code) -> Structure:
     """Return the structure that a code describes."""
     stack: list[Structure] = []
-    for run, rule, arity, aux in code:
+    for run, node_type, arity, aux in code:
         stack += [None] * run
         first = len(stack) - arity
         structures = stack[first:]
         del stack[first:]
-        stack.append((rule, aux, structures))
+        stack.append((node_type, aux, structures))
     if not stack:
         return None
     return stack[0]

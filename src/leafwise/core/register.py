@@ -1,8 +1,8 @@
-"""Registering classes: the public functions, and the rules that they make.
+"""Registering classes: the public functions, and the node types that they make.
 
-There is one class of rules for each way of registering. It calls the functions of the
-user and checks what they return. Rules are defined in `node` and stored in `registry`;
-`leafwise.dataclasses` decides which fields of a dataclass are children.
+There is one class of node types for each way of registering. It calls the functions of
+the user and checks what they return. Node types are defined in `node` and stored in
+`registry`; `leafwise.dataclasses` decides which fields of a dataclass are children.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from ..errors import FlattenError, RegistryError
 from .keys import as_key, attribute_keys, dict_keys, sequence_keys
 from .node import (
     Attributes,
-    BoundRule,
+    BoundNodeType,
     Fields,
     FlattenFunc,
     Functions,
-    Rule,
+    NodeType,
     UnflattenFunc,
 )
 from .registry import GLOBAL, caller, check_callable, check_class, install
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
         bridge: bool
 
 
-# ------------------------------------------------------- rules: by two functions
+# ------------------------------------------------------- node types: by two functions
 
 
-class FunctionRule(BoundRule):
-    """The rule of a class that came with its own two functions.
+class FunctionNodeType(BoundNodeType):
+    """The node type of a class that came with its own two functions.
 
     Its aux data is `(aux_data, keys or None)`: keys that the flatten function gave
     belong to exactly the children it gave them with.
@@ -64,7 +64,7 @@ class FunctionRule(BoundRule):
         flatten: Takes a node, returns `(children, aux_data)` or `(children, aux_data,
             keys)`.
         unflatten: Takes aux data and a tuple of children, returns a node.
-        **options: Other attributes of the rule.
+        **options: Other attributes of the node type.
     """
 
     def __init__(
@@ -162,8 +162,8 @@ def _split_pairs(
 # -------------------------------------------------------------------- by attributes
 
 
-class DataclassRule(BoundRule):
-    """The rule of a class whose children are named attributes.
+class DataclassNodeType(BoundNodeType):
+    """The node type of a class whose children are named attributes.
 
     The aux data is the tuple of the meta fields' values. Unflattening makes an empty
     instance and sets the attributes, unless `rebuild` is given.
@@ -179,7 +179,7 @@ class DataclassRule(BoundRule):
             class that instances are made of.
         put: Sets an attribute of it; by default, past the class's own `__setattr__`.
         attributes: What edits ask about the attributes, but for the static ones.
-        **options: Other attributes of the rule.
+        **options: Other attributes of the node type.
 
     Attributes:
         data_fields: The names of the children.
@@ -199,7 +199,7 @@ class DataclassRule(BoundRule):
         set_dropped: Callable[[Any], None] | None = None,
         new: Callable[[Any], Any] | None = None,
         put: Callable[[Any, str, Any], None] | None = None,
-        attributes: Attributes = Rule.attributes,
+        attributes: Attributes = NodeType.attributes,
         **options: Any,
     ) -> None:
         children_of = _getter(data_fields)
@@ -309,8 +309,8 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
 # ------------------------------------------------------------------ static instances
 
 
-class StaticRule(Rule):
-    """The rule of a class whose instances have no leaves: they are their aux data."""
+class StaticNodeType(NodeType):
+    """A class whose instances have no leaves: they are their aux data."""
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return (), node
@@ -319,7 +319,7 @@ class StaticRule(Rule):
         return aux
 
 
-class ComparableStaticRule(StaticRule):
+class ComparableStaticNodeType(StaticNodeType):
     """The same for classes with `==` and `hash` that never raise."""
 
     aux_compares_itself = True
@@ -328,8 +328,8 @@ class ComparableStaticRule(StaticRule):
 # -------------------------------------------------------------- containers of items
 
 
-class ItemsRule(Rule):
-    """A rule of containers, whose children are their items.
+class ItemsNodeType(NodeType):
+    """A node type of containers, whose children are their items.
 
     A subclass sets `item_key` and has `items`, `from_items` and, if a container is more
     than its items, `rest`. Keys are in leaf order as those of a
@@ -488,11 +488,11 @@ def _by_functions(
     check_callable(flatten, "the flatten function", cls)
     check_callable(unflatten, "the unflatten function", cls)
 
-    def make(of: type, **options: Any) -> Rule:
+    def make(of: type, **options: Any) -> NodeType:
         read = flatten
         if flatten_with_keys is not None:
             read = partial(_split_pairs, of, flatten_with_keys)
-        return FunctionRule(of, read, unflatten, **options)
+        return FunctionNodeType(of, read, unflatten, **options)
 
     return install(cls, make, *how)
 
@@ -616,7 +616,7 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
     Args:
         cls: The class, None for a decorator.
         protocols: Names of the methods that flatten and unflatten.
-        *how: What `install` takes beside a class and its rule.
+        *how: What `install` takes beside a class and its node type.
     """
     if cls is None:
         return lambda cls: _by_protocol(cls, protocols, *how)
@@ -632,11 +632,11 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
             "node"
         )
 
-    def make(of: Any, **options: Any) -> Rule:
+    def make(of: Any, **options: Any) -> NodeType:
         flatten: Any = methodcaller(flatten_name)
         if protocols == (_KEYED,):
             flatten = partial(_split_pairs, of, flatten)
-        return FunctionRule(of, flatten, getattr(of, unflatten_name), **options)
+        return FunctionNodeType(of, flatten, getattr(of, unflatten_name), **options)
 
     return install(cls, make, *how)
 
@@ -679,7 +679,7 @@ def register_static(
         >>> lw.tree_flatten([Name("relu"), 1])
         ([1], PyTreeDef([CustomNode(Name[relu], []), *]))
     """
-    return install(cls, StaticRule, namespace, inherit, exist_ok, bridge)
+    return install(cls, StaticNodeType, namespace, inherit, exist_ok, bridge)
 
 
 def register_leaf(

@@ -1,4 +1,4 @@
-"""The registry: which rule belongs to which type, in which namespace.
+"""The registry: which node type belongs to which class, in which namespace.
 
 Walks look types up in a `View` of it. The state is an immutable snapshot that is
 replaced as a whole (law L10): a walk that has begun keeps its view, and a registration
@@ -23,8 +23,8 @@ from .._records import MISSING
 from .._runtime import Guard, add_class, is_permanent, named_object
 from .._text import safe_repr, short_repr, typed_repr
 from ..errors import NamespaceError, RegistryError
-from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
-from .node import Rule
+from .builtins import BUILTINS, INSERTION_ORDERED, structural_node_type
+from .node import NodeType
 
 
 # -------------------------------------------------------------------------------- views
@@ -47,40 +47,41 @@ class Mode(NamedTuple):
 
 _guard: Final = Guard()
 
-Dispatch: TypeAlias = "Callable[[type], Rule | None]"
-"""Takes a type, returns its rule, the same one each time, or None for a leaf."""
+Dispatch: TypeAlias = "Callable[[type], NodeType | None]"
+"""Takes a type, returns its node type, the same one each time, or None for a leaf."""
 
 
 def remembering(find: Dispatch) -> Dispatch:
-    """Return a function that gives the same rule of a type as long as it is in use.
+    """Return a function that gives one node type for a class as long as it is in use.
 
-    Treedefs tell rules apart by identity, so two threads have to use the same one.
+    Treedefs tell node types apart by identity, so two threads have to use the same one.
 
     Args:
-        find: Takes a type, makes its rule.
+        find: Takes a type, makes its node type.
     """
-    rules: WeakValueDictionary[type, Rule] = WeakValueDictionary()
+    node_types: WeakValueDictionary[type, NodeType] = WeakValueDictionary()
 
-    def dispatch(cls: type) -> Rule | None:
-        rule = rules.get(cls) or find(cls)
-        if rule is None:
+    def dispatch(cls: type) -> NodeType | None:
+        node_type = node_types.get(cls) or find(cls)
+        if node_type is None:
             return None
         with _guard.lock:  # the table looks and writes in two steps
-            return rules.setdefault(cls, rule)
+            return node_types.setdefault(cls, node_type)
 
     return dispatch
 
 
 class Layer(NamedTuple):
-    """The registrations of one namespace; a rule of None makes a type a leaf.
+    """The registrations of one namespace; a node type of None makes a type a leaf.
 
-    Adopters are asked for the rule of a type that has none otherwise. Instances of the
+    Adopters are asked for the node type of a class that has none yet. Instances of the
     classes in `leaves` are leaves, whatever else they are registered as. With
     `none_is_leaf`, None is a leaf in each call. With a `dispatch` the namespace stands
-    alone: types that are not registered in it have the rule that the dispatch returns.
+    alone: types that are not registered in it have the node type that the dispatch
+    returns.
     """
 
-    rules: Mapping[type, Rule | None] = MappingProxyType({})
+    node_types: Mapping[type, NodeType | None] = MappingProxyType({})
     inherited: frozenset[type] = frozenset()
     dict_order: DictOrder = "sorted"
     adopters: tuple[Dispatch, ...] = ()
@@ -93,14 +94,14 @@ EMPTY: Final = Layer()
 
 
 class View:
-    """One namespace as a walk sees it: the rules of types, and the types of leaves.
+    """One namespace as a walk sees it: the node types of classes, and which are leaves.
 
     It is built from one snapshot of the registry, and answers for that snapshot only.
     It caches what it learns about further types, up to a bound.
 
     Attributes:
         mode: Namespace and None mode, for the treedefs made under this view.
-        rules: The rules of the types of nodes that occurred so far.
+        node_types: The node types of the types of nodes that occurred so far.
         leaf_types: The types of leaves that occurred so far.
         context: The context without a predicate under this view, once it is made.
         read_node: Reads nodes by recursion under this view; made by `walk`.
@@ -116,12 +117,12 @@ class View:
     def __init__(
         self, mode: Mode, layers: tuple[Layer, ...], stops: tuple[type, ...] = ()
     ) -> None:
-        self._fixed = _rules_of_builtins(mode, layers[0], stops)
+        self._fixed = _node_types_of_builtins(mode, layers[0], stops)
         self._layers = layers
         self._stops = stops
         self._narrowed: dict[Any, View] = {}
         self.mode = mode
-        self.rules: dict[type, Rule] = dict(self._fixed)
+        self.node_types: dict[type, NodeType] = dict(self._fixed)
         self.leaf_types: set[type] = set()
         self.context: Any = None
         self.read_node: Any = None
@@ -159,10 +160,10 @@ class View:
         return view
 
     def adopting(self, adopter: Dispatch) -> View:
-        """Return a view in which types that are leaves here may have a rule.
+        """Return a view in which types that are leaves here may have a node type.
 
         Args:
-            adopter: What is asked for the rule of such a type, see `remembering`.
+            adopter: What is asked for the node type of such a type, see `remembering`.
         """
         view = self._narrowed.get(adopter)
         if view is None:
@@ -172,39 +173,39 @@ class View:
             view = self._narrowed.setdefault(adopter, view)
         return view
 
-    def resolve(self, cls: type) -> Rule | None:
-        """Return the rule of a type, None for a leaf, and remember the answer."""
-        rule = self.rules.get(cls)
-        if rule is not None or cls in self.leaf_types:
-            return rule
-        if len(self.rules) + len(self.leaf_types) > _MAX_SEEN:
+    def resolve(self, cls: type) -> NodeType | None:
+        """Return the node type of a class, None for a leaf, and remember the answer."""
+        node_type = self.node_types.get(cls)
+        if node_type is not None or cls in self.leaf_types:
+            return node_type
+        if len(self.node_types) + len(self.leaf_types) > _MAX_SEEN:
             self.forget()
-        rule = self.find(cls)
-        if rule is None:
+        node_type = self.find(cls)
+        if node_type is None:
             add_class(self.leaf_types, cls)
         else:
             if self.registered(cls) is None and not is_permanent(cls):
                 current.local += 1
                 if current.local > _MAX_LOCAL:
                     forget()
-            self.rules[cls] = rule
-        return rule
+            self.node_types[cls] = node_type
+        return node_type
 
     def forget(self) -> None:
         """Forget all types that were learned; walks in progress learn theirs again."""
         self.leaf_types.clear()
-        for cls in list(self.rules):
+        for cls in list(self.node_types):
             if cls not in self._fixed:
-                self.rules.pop(cls, None)
+                self.node_types.pop(cls, None)
         self._narrowed.clear()
 
-    def find(self, cls: type) -> Rule | None:
-        """Return the rule of a type, None for a leaf."""
+    def find(self, cls: type) -> NodeType | None:
+        """Return the node type of a class, None for a leaf."""
         if self._stops and issubclass(cls, self._stops):
             return None
         registered: Any = self.registered(cls, MISSING)
         if registered is not MISSING:
-            return registered  # type: ignore[no-any-return]  # a rule, or None
+            return registered  # type: ignore[no-any-return]  # a node type, or None
         if cls in BUILTINS:
             return self._fixed.get(cls)
         dispatch = self._layers[0].dispatch
@@ -213,44 +214,52 @@ class View:
         for base in cls.__mro__[1:]:
             for layer in self._layers:
                 if base in layer.inherited:
-                    above = layer.rules[base]
+                    above = layer.node_types[base]
                     adapt = None if above is None else above.adapt
                     return None if adapt is None else adapt(cls)
         adopters = [adopter for layer in self._layers for adopter in layer.adopters]
-        finders = (structural_rule, *adopters)
+        finders = (structural_node_type, *adopters)
         return next(filter(None, (find(cls) for find in finders)), None)
 
-    def known_elsewhere(self, cls: type) -> Rule | None:
-        """Return the rule of a type; what a `dispatch` says counts in its own place."""
+    def known_elsewhere(self, cls: type) -> NodeType | None:
+        """Return the node type of a class; a `dispatch` counts in its own namespace."""
         is_alone = self._layers[0].dispatch is not None
         return self.registered(cls) if is_alone else self.resolve(cls)
 
     def registered(self, cls: type, default: Any = None) -> Any:
-        """Return the rule that a type itself was registered with, None for a leaf.
+        """Return the node type that a type itself was registered with, None for a leaf.
 
         Args:
             cls: The type.
             default: What to return if it was not registered.
         """
         for layer in self._layers:
-            if cls in layer.rules:
-                return layer.rules[cls]
+            if cls in layer.node_types:
+                return layer.node_types[cls]
         return default
 
 
-def _rules_of_builtins(
+def _node_types_of_builtins(
     mode: Mode, layer: Layer, stops: tuple[type, ...]
-) -> dict[type, Rule]:
-    """Return the rules of those built-in types that are nodes under a view."""
-    rules = dict(BUILTINS)
+) -> dict[type, NodeType]:
+    """Return the node types of those built-in types that are nodes under a view."""
+    node_types = dict(BUILTINS)
     if layer.dict_order == "insertion":
-        rules |= INSERTION_ORDERED
+        node_types |= INSERTION_ORDERED
     if layer.dispatch is not None:
         answers = {cls: layer.dispatch(cls) for cls in BUILTINS}
-        rules = {cls: rule for cls, rule in answers.items() if rule is not None}
+        node_types = {
+            cls: node_type
+            for cls, node_type in answers.items()
+            if node_type is not None
+        }
     elif mode.none_is_leaf:
-        del rules[type(None)]
-    return {cls: rule for cls, rule in rules.items() if not issubclass(cls, stops)}
+        del node_types[type(None)]
+    return {
+        cls: node_type
+        for cls, node_type in node_types.items()
+        if not issubclass(cls, stops)
+    }
 
 
 # ------------------------------------------------------------------- the state
@@ -398,7 +407,7 @@ def declare_namespace(
         none_is_leaf: Whether None is a leaf there in each call; None leaves it as it
             is.
         dispatch: Says of each type that is not registered in the namespace, built-in
-            ones too, by which rule it is walked; neither the global registry nor
+            ones too, by which node type it is walked; neither the global registry nor
             `none_is_leaf` counts then. None leaves it as it is.
 
     Raises:
@@ -509,27 +518,28 @@ def check_callable(function: object, what: str, cls: type) -> None:
 
 def install(
     cls: C,
-    make: Callable[..., Rule | None],
+    make: Callable[..., NodeType | None],
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
     bridge: bool = False,
     where: str = "",
 ) -> C:
-    """Register a class: build its rule, check for a duplicate, swap the snapshot.
+    """Register a class: build its node type, check for a duplicate, swap the snapshot.
 
     Args:
         cls: The class.
-        make: Takes the class or a subclass that follows, and as keywords what a rule
-            knows of its registration: `namespace`, `where`, `adapt`. Returns the rule,
-            or None to make the class a leaf.
+        make: Takes the class or a subclass that follows, and as keywords what a node
+            type knows of its registration: `namespace`, `where`, `adapt`. Returns the
+            node type, or None to make the class a leaf.
         namespace: Where to register; `""` is the global registry.
-        inherit: Whether subclasses without a rule of their own follow.
+        inherit: Whether subclasses without a node type of their own follow.
         exist_ok: Whether to replace a registration of this class, or of the
             class that had its qualified name before; and whether a built-in type may
             become a node everywhere.
         bridge: Whether other frameworks are to know the class.
-        where: What rules say about the place of registration, if not that of the call.
+        where: What node types say about the place of registration, if not that of the
+            call.
 
     Returns:
         The class.
@@ -542,13 +552,13 @@ def install(
     check_namespace(namespace)
     where = where or caller()
 
-    def rule_of(cls: type) -> Rule | None:
+    def node_type_of(cls: type) -> NodeType | None:
         return make(cls, namespace=namespace, where=where, adapt=adapt)
 
-    adapt = remembering(rule_of)
-    rule = rule_of(cls)
+    adapt = remembering(node_type_of)
+    node_type = node_type_of(cls)
     if (
-        rule is not None
+        node_type is not None
         and namespace == GLOBAL
         and not exist_ok
         and is_built_in_leaf(cls)
@@ -562,22 +572,24 @@ def install(
 
     def add(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
-        rules = dict(layer.rules)
-        if cls in rules and not exist_ok:
-            old_rule = rules[cls]
-            origin = " as a leaf" if old_rule is None else f" at {old_rule.where}"
+        node_types = dict(layer.node_types)
+        if cls in node_types and not exist_ok:
+            old_node_type = node_types[cls]
+            origin = (
+                " as a leaf" if old_node_type is None else f" at {old_node_type.where}"
+            )
             raise RegistryError(
                 f"{cls.__qualname__} is registered in {_scope(namespace)} already"
                 f"{origin}; pass exist_ok=True to replace that registration"
             )
         if exist_ok:
-            for old in [old for old in rules if _is_reload(old, cls)]:
-                del rules[old]
-        rules[cls] = rule
-        inherited = (layer.inherited - {cls}) & rules.keys()
+            for old in [old for old in node_types if _is_reload(old, cls)]:
+                del node_types[old]
+        node_types[cls] = node_type
+        inherited = (layer.inherited - {cls}) & node_types.keys()
         if inherit:
             inherited |= {cls}
-        return layer._replace(rules=rules, inherited=inherited)
+        return layer._replace(node_types=node_types, inherited=inherited)
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
@@ -600,7 +612,7 @@ def _is_reload(old: type, new: type) -> bool:
 
 
 def add_adopter(adopter: Dispatch, *, namespace: str) -> None:
-    """Let somebody else say which rule a type has that has none here.
+    """Add a function that finds node types of classes that are not registered.
 
     Args:
         adopter: What is asked, see `remembering`.
@@ -623,7 +635,7 @@ def add_adopter(adopter: Dispatch, *, namespace: str) -> None:
 def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     """Remove a registration: instances of the class are leaves from then on.
 
-    Existing treedefs keep their rules.
+    Existing treedefs keep their node types.
 
     Args:
         cls: The registered class.
@@ -649,17 +661,21 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
 
     def drop(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
-        if cls not in layer.rules:
+        if cls not in layer.node_types:
             scope = _scope(namespace)
             raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
-        rules = {key: rule for key, rule in layer.rules.items() if key is not cls}
-        return layer._replace(rules=rules, inherited=layer.inherited - {cls})
+        node_types = {
+            key: node_type
+            for key, node_type in layer.node_types.items()
+            if key is not cls
+        }
+        return layer._replace(node_types=node_types, inherited=layer.inherited - {cls})
 
     _change(namespace, drop)
 
 
-def lookup(cls: type, *, namespace: str = GLOBAL) -> Rule | None:
-    """Return the rule for nodes of a type, None for a leaf type.
+def lookup(cls: type, *, namespace: str = GLOBAL) -> NodeType | None:
+    """Return the node type of a class, None if its instances are leaves.
 
     Args:
         cls: The type of the nodes.
@@ -672,7 +688,7 @@ def lookup(cls: type, *, namespace: str = GLOBAL) -> Rule | None:
     Example:
         >>> import leafwise as lw
         >>> lw.registry.lookup(dict), lw.registry.lookup(int)
-        (<Rule dict for dict>, None)
+        (<NodeType dict for dict>, None)
     """
     if not isinstance(cls, type):
         raise TypeError(f"lookup takes a class, got {typed_repr(cls)}")
@@ -694,7 +710,7 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
         getattr(sys.modules.get(package), inside.partition(".")[0], None)
     current_class = named_object(module, qualname)
     layers = [current.state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
-    classes = [cls for layer in layers for cls in layer.rules]
+    classes = [cls for layer in layers for cls in layer.node_types]
     bases: Any = current_class.__mro__ if isinstance(current_class, type) else ()
     if any(layer.inherited.intersection(bases) for layer in layers):
         classes.append(current_class)

@@ -21,14 +21,14 @@ from .._text import FAULTS, safe_repr, safe_str, short_repr
 from ..errors import NamespaceError, RegistryError, TreeDefError
 from .builtins import BY_NAME
 from .codec import Writer, aux_form_of, split_name
-from .node import Rule
+from .node import NodeType
 from .registry import Mode, registered_class, view_of
 from .walk import Code, Entry, locate, node_path
 
 
-def is_built_in(rule: Rule) -> bool:
+def is_built_in(node_type: NodeType) -> bool:
     """Return whether a node type is built in, so that its name identifies it."""
-    return BY_NAME.get(rule.name) is rule
+    return BY_NAME.get(node_type.name) is node_type
 
 
 # ------------------------------------------------------------------------------- states
@@ -39,13 +39,17 @@ _STATE_VERSION: Final = 2
 def dump(code: Code, count: int, mode: Mode) -> tuple[Any, ...]:
     """Return the state of a treedef: nested tuples of plain values and aux data."""
     entries = tuple(
-        [(run, _name_of(rule), arity, aux) for run, rule, arity, aux in code]
+        [(run, _name_of(node_type), arity, aux) for run, node_type, arity, aux in code]
     )
     return _STATE_VERSION, mode.namespace, mode.none_is_leaf, count, tuple(entries)
 
 
-def _name_of(rule: Rule) -> Any:
-    return rule.name if is_built_in(rule) else (rule.cls, rule.namespace)
+def _name_of(node_type: NodeType) -> Any:
+    return (
+        node_type.name
+        if is_built_in(node_type)
+        else (node_type.cls, node_type.namespace)
+    )
 
 
 def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
@@ -74,29 +78,29 @@ def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
 def _load_entry(run: int, name: Any, arity: int, aux: Any) -> Entry:
     if type(run) is not int or type(arity) is not int or run < 0 or arity < 0:
         raise _malformed("a count in an entry is not a natural number")
-    rule = BY_NAME[name] if isinstance(name, str) else _find_rule(*name)
-    if not aux_form_of(rule).fits(rule, arity, aux):
-        raise _malformed(f"aux data does not fit a {rule.name}")
-    return run, rule, arity, aux
+    node_type = BY_NAME[name] if isinstance(name, str) else _find_node_type(*name)
+    if not aux_form_of(node_type).fits(node_type, arity, aux):
+        raise _malformed(f"aux data does not fit a {node_type.name}")
+    return run, node_type, arity, aux
 
 
-def _find_rule(cls: Any, namespace: str) -> Rule:
-    """Return the rule that a class was registered with.
+def _find_node_type(cls: Any, namespace: str) -> NodeType:
+    """Return the node type that a class was registered with.
 
     Raises:
         TreeDefError: There is none.
     """
     try:
-        rule = view_of(namespace).resolve(cls)
+        node_type = view_of(namespace).resolve(cls)
     except NamespaceError as error:
         raise TreeDefError(safe_str(error)) from None
-    if rule is None or is_built_in(rule):
+    if node_type is None or is_built_in(node_type):
         scope = f"in namespace {safe_repr(namespace)}" if namespace else "globally"
         raise TreeDefError(
             f"this treedef has a node of {cls.__qualname__}, which is not registered "
             f"{scope} in this process; register the class before reading it"
         )
-    return rule
+    return node_type
 
 
 def _check_arities(code: Sequence[Entry], count: int) -> None:
@@ -139,13 +143,13 @@ def write_json(code: Code, count: int, mode: Mode, *, gaps: bool = False) -> str
             with a note of the key path of the node.
     """
     writer = Writer(gaps=gaps, keeps_equal=True)
-    names: dict[Rule, Any] = {}
+    names: dict[NodeType, Any] = {}
     entries: list[str] = []
     try:
-        for run, rule, arity, aux in code:
-            if rule not in names:
-                names[rule] = _json_name(rule)
-            entry = [run, names[rule], arity, write_aux(rule, aux, writer)]
+        for run, node_type, arity, aux in code:
+            if node_type not in names:
+                names[node_type] = _json_name(node_type)
+            entry = [run, names[node_type], arity, write_aux(node_type, aux, writer)]
             entries.append(json_text(entry))
     except Exception as error:  # of a codec too; it is raised with the place
         locate(error, node_path(code, len(entries)))
@@ -173,41 +177,44 @@ def json_text(data: Any, *, sorts_keys: bool = False) -> str:
         raise TreeDefError(f"a node cannot be written as JSON: {error}") from None
 
 
-def _json_name(rule: Rule) -> Any:
-    """Return the name of a rule, by which it is found again.
+def _json_name(node_type: NodeType) -> Any:
+    """Return the name of a node type, by which it is found again.
 
     Raises:
         TreeDefError: It would not be.
     """
-    if is_built_in(rule):
-        return rule.name
-    module = rule.cls.__module__
-    qualname = rule.cls.__qualname__
+    if is_built_in(node_type):
+        return node_type.name
+    module = node_type.cls.__module__
+    qualname = node_type.cls.__qualname__
     try:
-        registered = registered_class(module, qualname, rule.namespace)
+        registered = registered_class(module, qualname, node_type.namespace)
     except RegistryError as error:
         raise TreeDefError(f"{error}, so it could not be read again") from None
-    if registered is not rule.cls or view_of(rule.namespace).resolve(rule.cls) != rule:
+    if (
+        registered is not node_type.cls
+        or view_of(node_type.namespace).resolve(node_type.cls) != node_type
+    ):
         raise TreeDefError(
             f"{module}:{qualname} was registered again, or is the name of more than "
             "one class, so another structure would be read"
         )
-    return [f"{module}:{qualname}", rule.namespace]
+    return [f"{module}:{qualname}", node_type.namespace]
 
 
-def write_aux(rule: Rule, aux: Any, writer: Writer) -> Any:
+def write_aux(node_type: NodeType, aux: Any, writer: Writer) -> Any:
     """Return the JSON of the aux data of a node.
 
     Raises:
         TreeDefError: It has a value that cannot be written; names the class.
     """
     try:
-        return aux_form_of(rule).write(rule, aux, writer)
+        return aux_form_of(node_type).write(node_type, aux, writer)
     except TreeDefError as error:
-        if is_built_in(rule):
+        if is_built_in(node_type):
             raise
         raise TreeDefError(
-            f"the aux data of {rule.cls.__qualname__} cannot be written as JSON: "
+            f"the aux data of {node_type.cls.__qualname__} cannot be written as JSON: "
             f"{error}; register a codec for the class: leafwise.files.register_codec"
         ) from None
 
@@ -275,10 +282,10 @@ def _malformed_text(error: Exception) -> TreeDefError:
 
 def _read_entry(run: Any, name: Any, arity: Any, data: Any) -> tuple[Any, ...]:
     if type(name) is str:
-        rule = BY_NAME[name]
+        node_type = BY_NAME[name]
     else:
         class_name, namespace = name
         cls = registered_class(*split_name(class_name), namespace)
-        rule = _find_rule(cls, namespace)
+        node_type = _find_node_type(cls, namespace)
         name = (cls, namespace)
-    return run, name, arity, aux_form_of(rule).read(rule, data)
+    return run, name, arity, aux_form_of(node_type).read(node_type, data)

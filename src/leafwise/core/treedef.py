@@ -3,8 +3,8 @@
 It can be built into trees, compared with other structures, hashed, printed and
 pickled. A treedef holds one flat code (see
 `walk`), never a nest of objects, so that no operation on it depends on how deep the
-tree was. It keeps the rules of its nodes: a class that is registered again does not
-change it.
+tree was. It keeps the node types of its nodes: a class that is registered again does
+not change it.
 
 A treedef is walked through its `Runner`. The reference runner does so by the code.
 The engine fills in slots of `_hooks`, and gives single treedefs runners of their own;
@@ -37,7 +37,7 @@ from .matching import (
     mismatch_error,
     same_code,
 )
-from .node import Rule
+from .node import NodeType
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
@@ -238,8 +238,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         """
         if not self._code:
             return None
-        _, rule, _, aux = self._code[-1]
-        return rule.class_of(aux)
+        _, node_type, _, aux = self._code[-1]
+        return node_type.class_of(aux)
 
     @property
     def none_is_leaf(self) -> bool:
@@ -261,9 +261,9 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         """
         if not self._code:
             return None
-        _, rule, _, aux = self._code[-1]
-        cls = rule.class_of(aux)
-        return cls, words.node_data(rule, aux) if cls is rule.cls else None
+        _, node_type, _, aux = self._code[-1]
+        cls = node_type.class_of(aux)
+        return cls, words.node_data(node_type, aux) if cls is node_type.cls else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
         """Return whether this is the structure of a single leaf.
@@ -308,8 +308,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         """
         if not self._code:
             return ()
-        _, rule, arity, aux = self._code[-1]
-        return tuple(rule.keys(aux, arity))
+        _, node_type, arity, aux = self._code[-1]
+        return tuple(node_type.keys(aux, arity))
 
     def paths(self) -> list[KeyPath]:
         """Return the key path of each leaf, in leaf order.
@@ -421,11 +421,11 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             3
         """
 
-        def fold(rule: Any, aux: Any, children: list[Any]) -> Any:
+        def fold(node_type: Any, aux: Any, children: list[Any]) -> Any:
             if f_node is None:
-                return rule.unflatten(aux, children)
-            data = words.node_data(rule, aux)
-            return f_node(rule.class_of(aux), data, tuple(children))
+                return node_type.unflatten(aux, children)
+            data = words.node_data(node_type, aux)
+            return f_node(node_type.class_of(aux), data, tuple(children))
 
         return self._fold(leaves, f_leaf, fold)
 
@@ -444,9 +444,9 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             if step is None:
                 stack.append(next(values_left))
                 continue
-            rule, arity, aux = step
+            node_type, arity, aux = step
             split = len(stack) - arity
-            stack[split:] = [f_entry(rule, aux, stack[split:])]
+            stack[split:] = [f_entry(node_type, aux, stack[split:])]
         return stack[0]
 
     # -------------------------------------------------------------- algebra
@@ -534,7 +534,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         """Return the differences from another structure, an empty list if it is equal.
 
         Args:
-            other: A treedef, or a tree, which is flattened with the rules of this
+            other: A treedef, or a tree, which is flattened with the node types of this
                 structure.
 
         Example:
@@ -569,8 +569,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     def __hash__(self) -> int:
         if self._hash is None:
             entries = [
-                (run, rule, arity, rule.hash(aux))
-                for run, rule, arity, aux in self._code
+                (run, node_type, arity, node_type.hash(aux))
+                for run, node_type, arity, aux in self._code
             ]
             self._hash = hash((self._count, self._mode.none_is_leaf, *entries))
         return self._hash
@@ -702,10 +702,10 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         if node_data is None:
             return cls.leaf(none_is_leaf=none_is_leaf, namespace=namespace)
         node_class, data = node_data
-        rule = view_of(namespace, none_is_leaf).resolve(node_class)
-        if rule is None:
+        node_type = view_of(namespace, none_is_leaf).resolve(node_class)
+        if node_type is None:
             raise TreeDefError(f"{short_repr(node_class)} is not a node class")
-        node = words.node_from(rule, node_class, data, list(children))
+        node = words.node_from(node_type, node_class, data, list(children))
         return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
 
     def __copy__(self) -> PyTreeDef:
@@ -971,8 +971,8 @@ def with_aux(treedef: PyTreeDef, changes: Iterable[tuple[int, Any]]) -> PyTreeDe
     """
     code = list(treedef._code)
     for position, aux in changes:
-        run, rule, arity, _ = code[position]
-        code[position] = (run, rule, arity, aux)
+        run, node_type, arity, _ = code[position]
+        code[position] = (run, node_type, arity, aux)
     changed = PyTreeDef._make(tuple(code), treedef._count, treedef._mode)
     changed._runner = treedef._runner
     return changed
@@ -982,14 +982,14 @@ def fold_treedef(
     treedef: PyTreeDef,
     leaves: Iterable[Any],
     f_leaf: Callable[[Any], Any] | None,
-    f_node: Callable[[Rule, Any, list[Any]], Any],
+    f_node: Callable[[NodeType, Any, list[Any]], Any],
 ) -> Any:
-    """Fold a treedef as its method `walk` does; `f_node` takes the rule of each node.
+    """Fold a treedef as its method `walk` does; `f_node` takes node types, not classes.
 
     Args:
         treedef: The treedef.
         leaves: As many leaves as it has.
         f_leaf: Called on each leaf first, unless it is None.
-        f_node: Takes the rule, the aux data and the results of the children.
+        f_node: Takes the node type, the aux data and the results of the children.
     """
     return treedef._fold(leaves, f_leaf, f_node)

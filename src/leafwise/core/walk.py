@@ -3,9 +3,9 @@
 `reference` says what that means; here it is done fast, and errors have paths.
 
 The structure of a tree is one flat list, its *code*, with one entry for each node in
-post-order, `(run, rule, arity, aux_data)`, where `run` is the number of leaves that
-stand between the node before and this one. So it says everything in one list, whatever
-the depth, and holds nothing for a leaf.
+post-order, `(run, node_type, arity, aux_data)`, where `run` is the number of leaves
+that stand between the node before and this one. So it says everything in one list,
+whatever the depth, and holds nothing for a leaf.
 
 Three ways lead through a tree. The first levels are walked by recursion, which takes
 half the time: one function reads a tree (`_make_reader`), one maps it (`_make_mapper`).
@@ -26,16 +26,16 @@ from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, NONE, TUPLE
 from .keypath import ROOT, KeyPath, Link
 from .keys import FEW, DictKey, dict_keys, known_dicts, leaf_order, sequence_keys
-from .node import Rule
+from .node import NodeType
 from .registry import View
 
 
 # -------------------------------------------------------------------------------- codes
 
 
-Entry: TypeAlias = "tuple[int, Rule, int, Any]"
+Entry: TypeAlias = "tuple[int, NodeType, int, Any]"
 Code: TypeAlias = "Sequence[Entry]"
-Step: TypeAlias = "tuple[Rule, int, Any] | None"
+Step: TypeAlias = "tuple[NodeType, int, Any] | None"
 """A node of a structure, or None for a leaf."""
 
 
@@ -68,7 +68,7 @@ def _rebuild(code: Code, leaves: list[Any], trail: list[Any]) -> Any:
     end = 0
     entries = iter(code)
     try:
-        for run, rule, arity, aux in entries:
+        for run, node_type, arity, aux in entries:
             start = end
             end += run
             if run == arity:
@@ -81,7 +81,7 @@ def _rebuild(code: Code, leaves: list[Any], trail: list[Any]) -> Any:
                     stack += leaves[start:end]
                 children = stack[-arity:]
                 del stack[-arity:]
-            if rule is DICT:
+            if node_type is DICT:
                 if arity == 2:
                     first, second = children
                     if aux.ordered is not aux.inserted:
@@ -92,12 +92,12 @@ def _rebuild(code: Code, leaves: list[Any], trail: list[Any]) -> Any:
                     stack.append(dict(zip(aux.ordered, children)))  # noqa: B905
                 else:
                     stack.append(aux.build(children))
-            elif rule is LIST:
+            elif node_type is LIST:
                 stack.append(children)
-            elif rule is TUPLE:
+            elif node_type is TUPLE:
                 stack.append(tuple(children))
             else:
-                stack.append(rule.unflatten(aux, children))
+                stack.append(node_type.unflatten(aux, children))
     except Exception:
         position = len(code) - length_hint(entries) - 1
         trail += reversed(node_path(code, position))
@@ -121,15 +121,15 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     stack = [tree]
     subtrees: list[Any] = []
     children: Sequence[Any] | None
-    for run, rule, arity, aux in reversed(code):
+    for run, node_type, arity, aux in reversed(code):
         node = stack.pop()
-        if rule is DICT and type(node) is dict and len(node) == arity:
+        if node_type is DICT and type(node) is dict and len(node) == arity:
             try:
                 children = list(map(node.__getitem__, aux.ordered))
             except KeyError:
                 return None
         else:
-            children = rule.match(aux, arity, node)
+            children = node_type.match(aux, arity, node)
             if children is None:
                 return None
         leaves_left = run - arity
@@ -155,13 +155,13 @@ def iter_steps(code: Code, *, backwards: bool = False) -> Iterator[Step]:
     if not code:
         yield None
     elif backwards:
-        for run, rule, arity, aux in reversed(code):
-            yield rule, arity, aux
+        for run, node_type, arity, aux in reversed(code):
+            yield node_type, arity, aux
             yield from (None,) * run
     else:
-        for run, rule, arity, aux in code:
+        for run, node_type, arity, aux in code:
             yield from (None,) * run
-            yield rule, arity, aux
+            yield node_type, arity, aux
 
 
 def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
@@ -226,19 +226,19 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     # The paths of the nodes and leaves that are still to come, the next one last.
     stack: list[tuple[Any, ...]] = [()]
     has_prefixes = False
-    for run, rule, arity, aux in reversed(code):
+    for run, node_type, arity, aux in reversed(code):
         path = stack.pop()
         leaves_left = run
         if arity:
             if len(path) > _LONG:
                 path = (_Prefix(path),)
                 has_prefixes = True
-            if rule is DICT:
+            if node_type is DICT:
                 keys = aux.objects
-            elif rule is LIST or rule is TUPLE:
+            elif node_type is LIST or node_type is TUPLE:
                 keys = sequence_keys(arity)
             else:
-                keys = rule.keys(aux, arity)
+                keys = node_type.keys(aux, arity)
             if run >= arity:  # all children are leaves
                 leaves_left = run - arity
                 for key in reversed(keys):
@@ -281,10 +281,10 @@ def _path_of_subtree(code: Code, right: int) -> KeyPath:
         right: How many subtrees without a parent stand to the right of it so far.
     """
     keys: list[Any] = []
-    for run, rule, arity, aux in code:
+    for run, node_type, arity, aux in code:
         right += run
         if right < arity:  # a child of this node
-            keys.append(rule.keys(aux, arity)[arity - 1 - right])
+            keys.append(node_type.keys(aux, arity)[arity - 1 - right])
             right = 0
         else:
             right -= arity - 1
@@ -336,8 +336,8 @@ _MOST_NOTES: Final = 16
 _SUSPICIOUS: Final = 1_000
 """The depth at which cycles are looked for."""
 
-Frame: TypeAlias = "tuple[Iterator[Any], Rule, int, Any, Any]"
-"""An open node: its children that are left, its rule, their number, its aux data, the
+Frame: TypeAlias = "tuple[Iterator[Any], NodeType, int, Any, Any]"
+"""An open node: its children that are left, its node type, their number, aux data, the
 node itself."""
 
 
@@ -425,12 +425,12 @@ def _read_places(
 ) -> None:
     """Read a tree with a predicate that takes the path of each node."""
     steps = Walk(tree, view, is_leaf, leaving=True)
-    for _, node, rule, is_leaving in steps:
-        if rule is None:
+    for _, node, node_type, is_leaving in steps:
+        if node_type is None:
             leaves.append(node)
         elif is_leaving and nodes is not None:
             children, aux = steps.flatten()
-            nodes.append((len(leaves), rule, len(children), aux))
+            nodes.append((len(leaves), node_type, len(children), aux))
 
 
 def settle(nodes: Iterable[Entry]) -> Code:
@@ -442,11 +442,11 @@ def settle(nodes: Iterable[Entry]) -> Code:
     """
     code: list[Entry] = []
     start = 0
-    for end, rule, arity, aux in nodes:
+    for end, node_type, arity, aux in nodes:
         settled_aux = aux
-        if rule is DICT and type(aux) is tuple:
+        if node_type is DICT and type(aux) is tuple:
             settled_aux = known_dicts.get(aux) or dict_keys(aux)
-        code.append((end - start, rule, arity, settled_aux))
+        code.append((end - start, node_type, arity, settled_aux))
         start = end
     return tuple(code)
 
@@ -458,7 +458,7 @@ def _make_reader(view: View) -> Callable[..., None]:
     most calls take time for. Therefore dicts, lists, tuples and None are written out,
     and keys are made only for a failure: they are put on the trail on the way up.
     """
-    rules = view.rules
+    node_types = view.node_types
     leaf_types = view.leaf_types
     resolve = view.resolve
 
@@ -469,13 +469,13 @@ def _make_reader(view: View) -> Callable[..., None]:
         levels: int,
         trail: list[Any],
     ) -> None:
-        rule: Any = rules.get(type(node)) or resolve(type(node))
-        if rule is None or not levels:  # a leaf of a new type, or a deep node
+        node_type: Any = node_types.get(type(node)) or resolve(type(node))
+        if node_type is None or not levels:  # a leaf of a new type, or a deep node
             _read_deep(node, leaves, nodes, view, trail)
             return
         children: Any
         aux: Any = None
-        if rule is DICT:
+        if node_type is DICT:
             items = node.copy()  # in one step: others may change the dict meanwhile
             order = leaf_order(items)
             arity = len(items)
@@ -493,12 +493,12 @@ def _make_reader(view: View) -> Callable[..., None]:
             if nodes is not None:
                 aux = tuple(items) if type(order) is list else order  # see `settle`
         else:
-            if rule is LIST or rule is TUPLE:
+            if node_type is LIST or node_type is TUPLE:
                 children = node[:]  # a tuple itself
             elif node is None:
                 children = ()
             else:
-                children, aux = rule.flatten(node)
+                children, aux = node_type.flatten(node)
             arity = len(children)
             if arity > FEW and leaf_types.issuperset(map(type, children)):
                 leaves += children
@@ -512,10 +512,10 @@ def _make_reader(view: View) -> Callable[..., None]:
                             read_node(child, leaves, nodes, levels - 1, trail)
                 except Exception:
                     index = arity - length_hint(children_left) - 1
-                    _note_child(trail, rule, aux, arity, index)
+                    _note_child(trail, node_type, aux, arity, index)
                     raise
         if nodes is not None:
-            nodes.append((len(leaves), rule, arity, aux))
+            nodes.append((len(leaves), node_type, arity, aux))
 
     view.read_node = read_node
     return read_node
@@ -523,7 +523,7 @@ def _make_reader(view: View) -> Callable[..., None]:
 
 def _note_child(
     trail: list[Any],
-    rule: Rule,
+    node_type: NodeType,
     aux: Any,
     arity: int,
     index: int,
@@ -533,7 +533,7 @@ def _note_child(
     An exception of a signal handler may come before the first child or after the last.
     """
     if 0 <= index < arity:
-        trail.append(rule.keys(aux, arity)[index])
+        trail.append(node_type.keys(aux, arity)[index])
 
 
 def _read_deep(
@@ -560,7 +560,7 @@ def _read_deep(
     """
     stack: list[Frame] = []
     flatten_node = _replayed(calls) if calls else _flatten_node
-    rules = view.rules
+    node_types = view.node_types
     leaf_types = view.leaf_types
     children_left: Iterator[Any] = iter((tree,))
     limit = _SUSPICIOUS
@@ -571,29 +571,29 @@ def _read_deep(
                 if (is_leaf is not None and is_leaf(node)) or cls in leaf_types:
                     leaves.append(node)
                     continue
-                rule: Any = rules.get(cls) or view.resolve(cls)
-                if rule is None:
+                node_type: Any = node_types.get(cls) or view.resolve(cls)
+                if node_type is None:
                     leaves.append(node)
                     continue
                 children: Any
                 aux: Any = None
-                if rule is DICT:
+                if node_type is DICT:
                     items = node.copy()
                     order = leaf_order(items)
                     children = [items[key] for key in order]
                     aux = tuple(items) if type(order) is list else order
-                elif rule is LIST or rule is TUPLE:
+                elif node_type is LIST or node_type is TUPLE:
                     children = node[:]
                 else:
-                    children, aux = flatten_node(rule, node)
+                    children, aux = flatten_node(node_type, node)
                 arity = len(children)
                 if is_leaf is None and leaf_types.issuperset(map(type, children)):
                     leaves += children
                     if nodes is not None:
-                        nodes.append((len(leaves), rule, arity, aux))
+                        nodes.append((len(leaves), node_type, arity, aux))
                     continue
                 children_left = iter(children)
-                stack.append((children_left, rule, arity, aux, node))
+                stack.append((children_left, node_type, arity, aux, node))
                 if len(stack) > limit:
                     _check_cycle(stack)
                     limit *= 2
@@ -601,9 +601,9 @@ def _read_deep(
             else:
                 if not stack:
                     return
-                _, rule, arity, aux, _ = stack.pop()
+                _, node_type, arity, aux, _ = stack.pop()
                 if nodes is not None:
-                    nodes.append((len(leaves), rule, arity, aux))
+                    nodes.append((len(leaves), node_type, arity, aux))
                 if stack:
                     children_left = stack[-1][0]
     except Exception:
@@ -611,22 +611,22 @@ def _read_deep(
         raise
 
 
-def _flatten_node(rule: Rule, node: Any) -> tuple[Sequence[Any], Any]:
-    return rule.flatten(node)
+def _flatten_node(node_type: NodeType, node: Any) -> tuple[Sequence[Any], Any]:
+    return node_type.flatten(node)
 
 
-def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
+def _replayed(calls: list[Any]) -> Callable[[NodeType, Any], Any]:
     """Return a function that flattens nodes, each that was flattened before as then."""
     calls_left = calls[::-1]
 
-    def flatten_again(rule: Rule, node: Any) -> Any:
+    def flatten_again(node_type: NodeType, node: Any) -> Any:
         if not calls_left or calls_left[-1] is not node:
-            return rule.flatten(node)
+            return node_type.flatten(node)
         calls_left.pop()
         result = calls_left.pop()
         if isinstance(result, CallError):
             raise result.__cause__  # type: ignore[misc]  # it has one
-        return rule.form.checked(result)
+        return node_type.form.checked(result)
 
     return flatten_again
 
@@ -638,8 +638,8 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
         CycleError: The tree contains itself; raised when the walk gets there.
     """
     if isinstance(is_leaf, PathPredicate):
-        for _, node, rule, _ in Walk(tree, view, is_leaf):
-            if rule is None:
+        for _, node, node_type, _ in Walk(tree, view, is_leaf):
+            if node_type is None:
                 yield node
         return
     leaf_types = view.leaf_types
@@ -649,13 +649,13 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
     try:
         while True:
             for node in children_left:
-                rule = None
+                node_type = None
                 if is_leaf is None or not is_leaf(node):
-                    rule = view.resolve(type(node))
-                if rule is None:
+                    node_type = view.resolve(type(node))
+                if node_type is None:
                     yield node
                     continue
-                children, aux = rule.flatten(node)
+                children, aux = node_type.flatten(node)
                 arity = len(children)
                 if (
                     arity > FEW
@@ -665,7 +665,7 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
                     yield from children
                     continue
                 children_left = iter(children)
-                stack.append((children_left, rule, arity, aux, node))
+                stack.append((children_left, node_type, arity, aux, node))
                 if len(stack) > limit:
                     _check_cycle(stack)
                     limit *= 2
@@ -686,14 +686,14 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
 def _keys(stack: list[Frame]) -> list[Any]:
     """Return the keys from the root down to where a walk is."""
     keys: list[Any] = []
-    for children_left, rule, arity, aux, _ in stack:
+    for children_left, node_type, arity, aux, _ in stack:
         started = arity - length_hint(children_left)
         if not started:  # the walk is not at a child yet
             continue
         settled_aux = aux
-        if rule is DICT and type(aux) is tuple:
+        if node_type is DICT and type(aux) is tuple:
             settled_aux = dict_keys(aux)
-        keys.append(rule.keys(settled_aux, arity)[started - 1])
+        keys.append(node_type.keys(settled_aux, arity)[started - 1])
     return keys
 
 
@@ -723,7 +723,7 @@ class Walk:
 
     - the `Link` of a place,
     - the node or leaf there,
-    - its rule (its node type), or None for a leaf,
+    - its node type, or None for a leaf,
     - whether the walk is leaving the node, since all below it is done. Without
       `leaving`, this is always False.
 
@@ -745,7 +745,7 @@ class Walk:
         >>> from leafwise.core.registry import view_of
         >>> from leafwise.core.walk import Walk
         >>> steps = Walk({"a": [1, 2], "b": (3,)}, view_of(""))
-        >>> for link, node, rule, _ in steps:
+        >>> for link, node, node_type, _ in steps:
         ...     print(link.path().where(), node)
         ...     if type(node) is list:
         ...         steps.skip()
@@ -764,7 +764,7 @@ class Walk:
         leaving: bool = False,
     ) -> None:
         self._node: Any = tree
-        self._rule: Rule | None = None
+        self._node_type: NodeType | None = None
         self._flat: tuple[Sequence[Any], Any] | None = None
         self._keys: list[Any] = []  # from the root down to where the walk is
         self._view = view
@@ -786,9 +786,9 @@ class Walk:
         """
         flat = self._flat
         if flat is None:
-            rule: Any = self._rule
+            node_type: Any = self._node_type
             try:
-                flat = rule.flatten(self._node)
+                flat = node_type.flatten(self._node)
             except Exception as error:
                 locate(error, self.path())
                 raise
@@ -797,18 +797,18 @@ class Walk:
 
     def skip(self) -> None:
         """Leave out what is below the node; without children, it comes only once."""
-        self._rule = None
+        self._node_type = None
 
-    def replace(self, node: Any) -> Rule | None:
-        """Walk another node in place of this one; return its rule, None for a leaf."""
+    def replace(self, node: Any) -> NodeType | None:
+        """Walk another node in place of this one; return its type, None for a leaf."""
         self._node = node
-        self._rule = self._view.resolve(type(node))
+        self._node_type = self._view.resolve(type(node))
         self._flat = None
-        return self._rule
+        return self._node_type
 
-    def __iter__(self) -> Iterator[tuple[Link, Any, Rule | None, bool]]:
+    def __iter__(self) -> Iterator[tuple[Link, Any, NodeType | None, bool]]:
         keys = self._keys
-        rules = self._view.rules
+        node_types = self._view.node_types
         resolve = self._view.resolve
         open_links: dict[int, Link] = {}  # of the nodes from the root down, by id
         stack: list[tuple[Link, Any, Any, Any, zip[tuple[Any, Any]]]] = []
@@ -818,24 +818,24 @@ class Walk:
             while True:
                 self._node = node
                 self._flat = None
-                rule = None
+                node_type = None
                 if self._stop is None or not self._asks(node):
-                    rule = rules.get(type(node)) or resolve(type(node))
-                self._rule = rule
-                yield link, node, rule, False
-                rule = self._rule  # unless the caller said otherwise
-                if rule is not None:
+                    node_type = node_types.get(type(node)) or resolve(type(node))
+                self._node_type = node_type
+                yield link, node, node_type, False
+                node_type = self._node_type  # unless the caller said otherwise
+                if node_type is not None:
                     node = self._node
                     first = open_links.setdefault(id(node), link)
                     if first is not link:
                         break
-                    flat = self._flat or rule.flatten(node)
+                    flat = self._flat or node_type.flatten(node)
                     children, aux = flat
-                    node_keys = rule.keys(aux, len(children))
+                    node_keys = node_type.keys(aux, len(children))
                     children_left = zip(node_keys, children, strict=True)
-                    stack.append((link, node, rule, flat, children_left))
+                    stack.append((link, node, node_type, flat, children_left))
                 while stack:
-                    above, node, rule, flat, children_left = stack[-1]
+                    above, node, node_type, flat, children_left = stack[-1]
                     child = next(children_left, None)
                     if child is not None:
                         break
@@ -844,7 +844,7 @@ class Walk:
                     if self._leaving:
                         del keys[len(stack) :]
                         self._flat = flat
-                        yield above, node, rule, True
+                        yield above, node, node_type, True
                 else:
                     return
                 key, node = child
@@ -919,12 +919,12 @@ def _make_mapper(
         map_below: Maps what is below the levels that the function goes down, and
             leaves of types that are new to the view.
     """
-    rules = view.rules
+    node_types = view.node_types
     leaf_types = view.leaf_types
     resolve = view.resolve
     # None is mapped to itself, in the loops because calls would take up to a tenth of
     # the time. It may also be a leaf here, or a node of another kind.
-    is_none_empty = rules.get(type(None)) is NONE
+    is_none_empty = node_types.get(type(None)) is NONE
 
     def map_node(
         node: Any,
@@ -932,12 +932,12 @@ def _make_mapper(
         levels: int,
         trail: list[Any],
     ) -> Any:
-        rule: Any = rules.get(type(node)) or resolve(type(node))
-        if rule is None or not levels:  # a leaf of a new type, or a deep node
+        node_type: Any = node_types.get(type(node)) or resolve(type(node))
+        if node_type is None or not levels:  # a leaf of a new type, or a deep node
             return map_below(node, function, view, trail)
         children: Any
         aux: Any = None
-        if rule is DICT:
+        if node_type is DICT:
             result = node.copy()  # in the order of insertion, with the values of now
             key = None
             try:
@@ -951,10 +951,10 @@ def _make_mapper(
                 trail.append(DictKey(key))
                 raise
             return result
-        if rule is LIST or rule is TUPLE:
+        if node_type is LIST or node_type is TUPLE:
             children = node[:]  # a tuple itself
         else:
-            children, aux = rule.flatten(node)
+            children, aux = node_type.flatten(node)
         results: list[Any] = []
         try:
             for child in children:
@@ -965,13 +965,13 @@ def _make_mapper(
                 else:
                     results.append(map_node(child, function, levels - 1, trail))
         except Exception:
-            _note_child(trail, rule, aux, len(children), len(results))
+            _note_child(trail, node_type, aux, len(children), len(results))
             raise
-        if rule is LIST:
+        if node_type is LIST:
             return results
-        if rule is TUPLE:
+        if node_type is TUPLE:
             return tuple(results)
-        return rule.unflatten(aux, results)
+        return node_type.unflatten(aux, results)
 
     return map_node
 

@@ -148,7 +148,7 @@ class Builder(Text):
         return f"{self.name(defaultdict)}({factory}, {self._dict(part, items)})"
 
     def _mapping(self, part: Part, items: Items) -> str:
-        from_items = self.name(part.rule.from_items)
+        from_items = self.name(part.node_type.from_items)
         return f"{from_items}(None, {self._dict(part, items)})"
 
     def _ordered_dict(self, part: Part, items: Items) -> str:
@@ -168,7 +168,7 @@ class Builder(Text):
         return node
 
     def _record(self, part: Part, items: Items) -> str:
-        form = part.rule.form
+        form = part.node_type.form
         if part.varies:
             meta = [self.fresh("static") for _ in form.meta]
             self.add(f"{targets(meta) or '()'} = next(varying)")
@@ -185,7 +185,7 @@ class Builder(Text):
         return node
 
     def _shaped(self, part: Part, items: Items) -> str:
-        form = part.rule.form
+        form = part.node_type.form
         shape = part.shape
         if part.varies:
             static = [self.fresh("static") for _ in shape.static]
@@ -205,17 +205,17 @@ class Builder(Text):
 
     def _new(self, part: Part) -> str:
         """Write that an empty node is made, and return its name."""
-        new = self.name(part.rule.form.new)
+        new = self.name(part.node_type.form.new)
         return self.assign(f"{new}({self.name(part.cls)})")
 
     def _custom(self, part: Part, items: Items) -> str:
         aux = "next(varying)[0]" if part.varies else self.literal(part.aux[0])
-        unflatten = self.name(part.rule.form.unflatten)
+        unflatten = self.name(part.node_type.form.unflatten)
         return self.assign(f"{unflatten}({aux}, {tuple_of(items)})")
 
     def _called(self, part: Part, items: Items) -> str:
         aux = "next(varying)" if part.varies else self.name(part.aux)
-        unflatten = self.name(part.rule.unflatten)
+        unflatten = self.name(part.node_type.unflatten)
         return self.assign(f"{unflatten}({aux}, [{', '.join(items)}])")
 
     _EXPRESSIONS: Final[dict[str, Callable[[Any, Part, Items], str]]] = {

@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias
 from .._hooks import hooks
 from .._lazy import is_traced
 from .._runtime import Guard
-from ..core.builtins import BUILTINS, ContainerRule, MappingRule
+from ..core.builtins import BUILTINS, ContainerNodeType, MappingNodeType
 from ..core.registry import View, view_of
 from ..core.treedef import (
     PyTreeDef,
@@ -269,10 +269,13 @@ class Dispatcher:
         if asks:
             self._table = view.asked
         self._look: Callable[[Any], Any] = type  # the same for all roots
-        rule = BUILTINS.get(self.cls)
-        if isinstance(rule, MappingRule) and len(tree) <= settings.max_root_keys:
+        node_type = BUILTINS.get(self.cls)
+        if (
+            isinstance(node_type, MappingNodeType)
+            and len(tree) <= settings.max_root_keys
+        ):
             self._look = tuple
-        elif isinstance(rule, ContainerRule):
+        elif isinstance(node_type, ContainerNodeType):
             self._look = len
 
     # -------------------------------------------------------------------- choosing
@@ -722,8 +725,10 @@ def _retire_prefixes(memory: Memory) -> None:
 
 def _is_current(part: Part) -> bool:
     """Return whether the class of a part is still registered as it was."""
-    rule = part.rule
-    return not rule.where or view_of(rule.namespace).find(part.cls) is rule
+    node_type = part.node_type
+    return (
+        not node_type.where or view_of(node_type.namespace).find(part.cls) is node_type
+    )
 
 
 def _offer_reader(shape: Any, memory: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core import builtins, keys
 from ..core import node as nodes
-from ..core.builtins import DICT, MappingRule
+from ..core.builtins import DICT, MappingNodeType
 from ..core.codec import NotInertError, exact_key
 from ..core.walk import Code
 from .settings import settings
@@ -46,10 +46,10 @@ def is_exactly(value: Any, expected: Any) -> bool:
 
 # ------------------------------------------------------------------------- plans
 
-_WITHOUT_RULE: Final = frozenset(
+_WRITTEN_OUT: Final = frozenset(
     {builtins.LIST, builtins.TUPLE, builtins.NONE, builtins.NAMEDTUPLE}
 )
-"""The rules of nodes that are read and built without their rule."""
+"""The node types that are written out, so that the text does not call them."""
 _OWN_KINDS: Final[dict[type, str]] = {
     dict: "dict",
     defaultdict: "defaultdict",
@@ -73,8 +73,8 @@ class Part:
         kind: How the node is read: `list`, `tuple`, `None`, `dict`, `defaultdict`,
             `OrderedDict`, `mapping` (any other dict), `namedtuple`, `record`
             (attributes), `shaped` (attributes that the node tells), `custom` (two
-            functions of the user) or `called` (the rule itself).
-        rule: The rule of the node.
+            functions of the user) or `called` (the node type itself).
+        node_type: The node type of the node.
         cls: The class that a node must have.
         aux: Its aux data, None where it varies.
         shape: The shape of a `shaped` node, None for all others.
@@ -93,15 +93,15 @@ class Part:
     def __init__(
         self,
         kind: str,
-        rule: nodes.Rule,
+        node_type: nodes.NodeType,
         aux: Any,
         runs: tuple[tuple[Part | None, int], ...],
         *,
         varies: bool,
     ) -> None:
         self.kind = kind
-        self.rule = rule
-        self.cls: type = rule.class_of(aux)
+        self.node_type = node_type
+        self.cls: type = node_type.class_of(aux)
         self.aux: Any = None if varies else aux
         self.shape: Any = aux.fields if kind == "shaped" else None
         self.key_objects: Any = None
@@ -114,7 +114,7 @@ class Part:
         self.weight = 1
         self.depth = 1
         self.loops = 0
-        self.calls_flatten = isinstance(rule.form, nodes.Functions)
+        self.calls_flatten = isinstance(node_type.form, nodes.Functions)
         self.calls_user = self.calls_flatten
         for part, count in runs:
             if part is None:
@@ -139,7 +139,7 @@ class Part:
     @property
     def keys(self) -> keys.DictKeys:
         """The keys of a mapping."""
-        return self.rule.keys_in(self.aux)  # type: ignore[attr-defined,no-any-return]
+        return self.node_type.keys_in(self.aux)  # type: ignore[attr-defined,no-any-return]
 
 
 class Plan(NamedTuple):
@@ -165,20 +165,20 @@ def is_loop(part: Part | None, count: int) -> bool:
     )
 
 
-def _kind_of(rule: nodes.Rule, aux: Any) -> str:
-    form = rule.form
+def _kind_of(node_type: nodes.NodeType, aux: Any) -> str:
+    form = node_type.form
     if isinstance(form, nodes.Fields) and all(map(is_plain, (*form.data, *form.meta))):
         return "record"
     if isinstance(form, nodes.Shaped):
         return "shaped"
     if isinstance(form, nodes.Functions):
         return "custom"
-    if rule in _WITHOUT_RULE:
-        return rule.name
-    if rule.cls in _OWN_KINDS and isinstance(rule, MappingRule):
-        return _OWN_KINDS[rule.cls]
-    has_only_items = type(rule).rest is nodes.Rule.rest
-    if has_only_items and isinstance(rule, MappingRule):
+    if node_type in _WRITTEN_OUT:
+        return node_type.name
+    if node_type.cls in _OWN_KINDS and isinstance(node_type, MappingNodeType):
+        return _OWN_KINDS[node_type.cls]
+    has_only_items = type(node_type).rest is nodes.NodeType.rest
+    if has_only_items and isinstance(node_type, MappingNodeType):
         return "mapping"
     return "called"
 
@@ -189,16 +189,18 @@ def is_plain(name: str) -> bool:
     return name.isascii() and name.isidentifier() and not reserved
 
 
-def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
+def _identify(node_type: nodes.NodeType, aux: Any) -> tuple[str, Hashable]:
     """Return the kind of a node, and a key for its aux data."""
-    if rule is DICT and _ALL_STR(map(type, aux.inserted)):
+    if node_type is DICT and _ALL_STR(map(type, aux.inserted)):
         return "dict", aux.inserted  # the commonest, with fewer calls
-    kind = _kind_of(rule, aux)
+    kind = _kind_of(node_type, aux)
     try:
         if kind == "shaped":
             return kind, (aux.fields, exact_key(aux.values))
-        if isinstance(rule, MappingRule):  # the order follows from the keys
-            return kind, exact_key((rule.keys_in(aux).inserted, rule.rest_in(aux)))
+        if isinstance(node_type, MappingNodeType):  # the order follows from the keys
+            return kind, exact_key(
+                (node_type.keys_in(aux).inserted, node_type.rest_in(aux))
+            )
         return kind, exact_key(aux)
     except (NotInertError, RecursionError):
         if kind == "shaped":
@@ -206,7 +208,7 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
         has_keys = kind == "custom" and aux[1] is not None
         if has_keys or kind not in ("record", "custom"):
             kind = "called"
-        return kind, _Varies((_Varies, rule.class_of(aux)))
+        return kind, _Varies((_Varies, node_type.class_of(aux)))
 
 
 def structure_key(code: Code) -> tuple[Any, ...]:
@@ -221,8 +223,13 @@ def structure_key(code: Code) -> tuple[Any, ...]:
     """
     return tuple(
         [
-            (run, rule, arity, None if aux is None else _identify(rule, aux)[1])
-            for run, rule, arity, aux in code
+            (
+                run,
+                node_type,
+                arity,
+                None if aux is None else _identify(node_type, aux)[1],
+            )
+            for run, node_type, arity, aux in code
         ]
     )
 
@@ -242,20 +249,20 @@ def make_plan(code: Code) -> Plan | None:
     parts: dict[Hashable, Part] = {}
     stack: list[Part | None] = []
     varying: list[int] = []
-    for index, (run, rule, arity, aux) in enumerate(code):
+    for index, (run, node_type, arity, aux) in enumerate(code):
         stack += [None] * run
         first = len(stack) - arity
         children = stack[first:]
         del stack[first:]
-        kind, identity = _identify(rule, aux)
+        kind, identity = _identify(node_type, aux)
         varies = type(identity) is _Varies
         if varies:
             varying.append(index)
         runs = tuple((part, len(list(equal))) for part, equal in groupby(children))
-        key = (rule, identity, runs)
+        key = (node_type, identity, runs)
         part = parts.get(key)
         if part is None:
-            part = Part(kind, rule, aux, runs, varies=varies)
+            part = Part(kind, node_type, aux, runs, varies=varies)
             if part.depth > settings.max_depth or part.loops > settings.max_loops:
                 return None
             if part.weight > settings.max_lines:

@@ -347,14 +347,14 @@ class Reader(Text):
 
     def _record_node(self, part: Part, var: str) -> None:
         """Read attributes."""
-        form = part.rule.form
+        form = part.node_type.form
         data = [f"{var}.{name}" for name in form.data]
         meta = [f"{var}.{name}" for name in form.meta]
         self._fields(part, data, meta, part.aux, tuple_of(meta))
 
     def _shaped_node(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
-        form = part.rule.form
+        form = part.node_type.form
         shape = part.shape
         layout = self.name(shape)
         self._refuse_if(f"{var}.{form.slot} is not {layout}")
@@ -398,9 +398,9 @@ class Reader(Text):
         """Read a node by the function that was registered.
 
         The keys that it gives, if it does, are mostly the same objects each time. What
-        is not as usual is checked and made into keys as the rule does it.
+        is not as usual is checked and made into keys as the node type does it.
         """
-        form = part.rule.form
+        form = part.node_type.form
         result = self.fresh("result")
         items = self.fresh("children")
         aux = self.fresh("aux")
@@ -435,13 +435,13 @@ class Reader(Text):
         self._sequence(part, items, varying)
 
     def _called(self, part: Part, var: str) -> None:
-        """Read a node by its rule."""
+        """Read a node by its node type."""
         items = self.fresh("children")
         aux = self.fresh("aux")
         self._flush()
         if part.calls_flatten:
             self._record(var)
-        self.add(f"{items}, {aux} = {self.name(part.rule.flatten)}({var})")
+        self.add(f"{items}, {aux} = {self.name(part.node_type.flatten)}({var})")
         if part.calls_flatten:
             self._record(f"({items}, *{aux})")
         if part.varies:
@@ -451,9 +451,9 @@ class Reader(Text):
         self._sequence(part, items)
 
     def _matched(self, part: Part, var: str) -> None:
-        """Read a node as its rule matches it with another."""
+        """Read a node as its node type matches it with another."""
         self._flush()
-        match = self.name(part.rule.match)
+        match = self.name(part.node_type.match)
         aux = self.name(part.aux)
         items = self.assign(f"{match}({aux}, {part.arity}, {var})", "children")
         self._refuse_if(f"{items} is None")
@@ -475,7 +475,7 @@ class Reader(Text):
 
 
 def _is_matched(part: Part) -> bool:
-    """Return whether `flatten_up_to` leaves a node to its rule."""
+    """Return whether `flatten_up_to` leaves a node to its node type."""
     return part.kind in ("defaultdict", "called") or part.key_objects is not None
 
 
@@ -493,7 +493,7 @@ def _list_of(items: list[str]) -> str:
 
 def _usual_keys(part: Part) -> Any:
     """Return the keys that a flatten function returns, most probably."""
-    checked = part.rule.form.checked
+    checked = part.node_type.form.checked
     keys = part.key_objects
     entries = tuple([getattr(key, "entry", key) for key in keys])
     for candidates in (entries, keys):

@@ -1,8 +1,8 @@
 """A compiled structure: the generated functions that read and build its trees.
 
-The functions hold the rules of their nodes, so they stay correct whatever is registered
-later. Only those that flatten depend on a view, since they know which types are leaves
-in it: each view has its own copies.
+The functions hold the node types of their nodes, so they stay correct whatever is
+registered later. Only those that flatten depend on a view, since they know which types
+are leaves in it: each view has its own copies.
 """
 
 from __future__ import annotations
@@ -133,14 +133,14 @@ class Structure(Runner):
         mode = mode_of(treedef)
         template = list(code_of(treedef))
         for index in positions:  # keep no aux data of the first tree alive
-            run, rule, arity, _ = template[index]
-            template[index] = (run, rule, arity, None)
+            run, node_type, arity, _ = template[index]
+            template[index] = (run, node_type, arity, None)
 
         def treedef_with(varying: list[Any]) -> PyTreeDef:
             code = template.copy()
             for index, aux in zip(positions, varying, strict=True):
-                run, rule, arity, _ = code[index]
-                code[index] = (run, rule, arity, aux)
+                run, node_type, arity, _ = code[index]
+                code[index] = (run, node_type, arity, aux)
             new_treedef = PyTreeDef._make(tuple(code), count, mode)
             set_runner(new_treedef, self)
             return new_treedef

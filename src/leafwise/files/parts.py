@@ -90,8 +90,8 @@ def _objects_in_several_places(tree: Any, context: Context) -> dict[int, Any]:
         if id(node) in objects:
             repeated[id(node)] = node
             return True
-        rule = context.view.resolve(type(node))
-        if rule is not None and rule.fill is not None:
+        node_type = context.view.resolve(type(node))
+        if node_type is not None and node_type.fill is not None:
             objects[id(node)] = node
         return False
 

@@ -164,8 +164,8 @@ class Framework:
 
     How it is done stands in a module of the same name beside this one, which is loaded
     once the framework is: `begin(framework)` for what comes before the first class,
-    `register(framework, cls, rule)`, and `register_again(cls, rule)` for a class that
-    is registered there, and here once more.
+    `register(framework, cls, node_type)`, and `register_again(cls, node_type)` for a
+    class that is registered there, and here once more.
 
     Attributes:
         name: The name of the module that is waited for.
@@ -193,10 +193,10 @@ class Framework:
         if module is None:
             return
         bridge = _module_of(self.name)
-        rule = lookup(cls)  # first: `support` announces a class that it looks up
+        node_type = lookup(cls)  # first: `support` announces a class that it looks up
         outcome = self.outcomes.get(cls, _IS_LEAF)
         if outcome == "":
-            bridge.register_again(cls, rule)
+            bridge.register_again(cls, node_type)
         if outcome != _IS_LEAF:
             return
         if not self.has_begun:
@@ -205,12 +205,12 @@ class Framework:
             _module_of("foreign")  # objects ask it what a framework knows
             for action in self.first_actions:
                 action()
-        if rule is None:
+        if node_type is None:
             self.outcomes[cls] = _IS_LEAF
             return
         self.outcomes[cls] = ""
         try:
-            bridge.register(module, cls, rule)
+            bridge.register(module, cls, node_type)
         except ValueError as error:  # so all of them say that they know a class
             self.outcomes[cls] = f"{_BY_OTHERS}: {error}"
 
@@ -401,9 +401,9 @@ def _status(framework: Framework) -> Status:
     for cls in live_classes(_classes):
         if cls not in framework.outcomes:
             refused[cls] = _why_not_yet(framework)
-    rules = current.state.layers[GLOBAL].rules
-    for cls, rule in rules.items():
-        if rule is not None and cls not in _classes:
+    node_types = current.state.layers[GLOBAL].node_types
+    for cls, node_type in node_types.items():
+        if node_type is not None and cls not in _classes:
             refused[cls] = _NOT_BRIDGED
     return Status(framework.module() is not None, tuple(registered), refused)
 
@@ -430,23 +430,23 @@ def _status_of_class(framework: Framework, cls: type) -> str:
 
 def _why_unknown(cls: type) -> str:
     """Return why no framework is to know a class."""
-    rules = current.state.layers[GLOBAL].rules
-    if rules.get(cls) is not None:
+    node_types = current.state.layers[GLOBAL].node_types
+    if node_types.get(cls) is not None:
         return _NOT_BRIDGED
-    if cls in rules:
+    if cls in node_types:
         return "it was registered as a leaf"
     for name, layer in current.state.layers.items():
-        if layer.rules.get(cls) is not None:
+        if layer.node_types.get(cls) is not None:
             return f"it is registered in namespace {safe_repr(name)} only"
-    rule = lookup(cls)
-    if rule is None:
+    node_type = lookup(cls)
+    if node_type is None:
         return "it is not registered in leafwise"
     for base in cls.__mro__[1:]:
-        if rules.get(base) is not None:
+        if node_types.get(base) is not None:
             return (
                 f"it is a node here as a subclass of {base.__qualname__}; register it"
             )
-    if rule.cls is not cls or rule.name != "custom":
+    if node_type.cls is not cls or node_type.name != "custom":
         return "leafwise does not register containers of Python"
     return "it is a node here by support or adopt; register it"
 

@@ -15,17 +15,17 @@ from typing import Any, Final
 
 from .._text import FAULTS, add_note, short_repr
 from ..core.keys import DictKey, SequenceKey
-from ..core.node import Rule
-from ..core.register import ItemsRule
+from ..core.node import NodeType
+from ..core.register import ItemsNodeType
 
 
 __all__ = [
     "Build",
-    "ContainerRule",
-    "mapping_rule",
-    "ml_collections_rule",
-    "omegaconf_rule",
-    "sequence_rule",
+    "ContainerNodeType",
+    "mapping_node_type",
+    "ml_collections_node_type",
+    "omegaconf_node_type",
+    "sequence_node_type",
 ]
 
 Build = Callable[[Any], Any]
@@ -35,7 +35,7 @@ Build = Callable[[Any], Any]
 # --------------------------------------------------------- any mapping, any sequence
 
 
-class ContainerRule(ItemsRule):
+class ContainerNodeType(ItemsNodeType):
     """Mappings and sequences of any class.
 
     The rest is an empty copy of the node; None where the class or `build` is called.
@@ -88,37 +88,37 @@ def _build(build: Build, items: Any, cls: type) -> Any:
         raise
 
 
-def mapping_rule(cls: type) -> Rule | None:
-    """Return the rule of a subclass of `Mapping`, None for any other class."""
+def mapping_node_type(cls: type) -> NodeType | None:
+    """Return the node type of a subclass of `Mapping`, None for any other class."""
     if not issubclass(cls, Mapping):
         return None
-    return ContainerRule(cls, item_key=DictKey)
+    return ContainerNodeType(cls, item_key=DictKey)
 
 
 _TEXT_AND_NUMBERS: Final = (str, bytes, bytearray, memoryview, range)
 
 
-def sequence_rule(cls: type) -> Rule | None:
-    """Return the rule of a subclass of `Sequence`, None for text and numbers."""
+def sequence_node_type(cls: type) -> NodeType | None:
+    """Return the node type of a subclass of `Sequence`, None for text and numbers."""
     if not issubclass(cls, Sequence) or issubclass(cls, _TEXT_AND_NUMBERS):
         return None
     if cls.__module__ == "array":  # its items are numbers of one type
         return None
-    return ContainerRule(cls, item_key=SequenceKey)
+    return ContainerNodeType(cls, item_key=SequenceKey)
 
 
 # ------------------------------------------------------------------------- OmegaConf
 
 
-def omegaconf_rule(cls: type) -> Rule | None:
-    """Return the rule of `DictConfig` and `ListConfig`, None for any other class."""
+def omegaconf_node_type(cls: type) -> NodeType | None:
+    """Return the node type of `DictConfig` or `ListConfig`, None for other classes."""
     omegaconf = sys.modules.get("omegaconf")
     if omegaconf is None or cls.__module__.partition(".")[0] != "omegaconf":
         return None
     if issubclass(cls, omegaconf.DictConfig):
-        return _ConfigRule(cls, item_key=DictKey)
+        return _ConfigNodeType(cls, item_key=DictKey)
     if issubclass(cls, omegaconf.ListConfig):
-        return _ConfigRule(cls, item_key=SequenceKey)
+        return _ConfigNodeType(cls, item_key=SequenceKey)
     return None
 
 
@@ -141,7 +141,7 @@ class _RestOfConfig:
         self.metadata = _metadata_of(node)
 
 
-class _ConfigRule(ItemsRule):
+class _ConfigNodeType(ItemsNodeType):
     """Configs of OmegaConf; one that is not a table or list has no items."""
 
     def items(self, node: Any) -> Any:
@@ -189,15 +189,15 @@ def _raw_item(node: Any) -> Any:
 # -------------------------------------------------------------------- ml_collections
 
 
-def ml_collections_rule(cls: type) -> Rule | None:
-    """Return the rule of a `ConfigDict`, None for any other class."""
+def ml_collections_node_type(cls: type) -> NodeType | None:
+    """Return the node type of a `ConfigDict`, None for any other class."""
     module = sys.modules.get("ml_collections")
     if module is None or not issubclass(cls, module.ConfigDict):
         return None
-    return _ConfigDictRule(cls)
+    return _ConfigDictNodeType(cls)
 
 
-class _ConfigDictRule(ItemsRule):
+class _ConfigDictNodeType(ItemsNodeType):
     """Configs of ml_collections; the rest is whether they are type-safe and locked."""
 
     item_key = DictKey

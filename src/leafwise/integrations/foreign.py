@@ -14,8 +14,8 @@ from .._hooks import hooks
 from .._lazy import real
 from .._text import FAULTS
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
-from ..core.register import FunctionRule
+from ..core.node import NodeType
+from ..core.register import FunctionNodeType
 from ..core.registry import GLOBAL, add_adopter, remembering
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
@@ -62,16 +62,16 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
     flatten = functools.partial(_flatten_one_level, util.tree_flatten_with_path)
     unflatten = util.tree_unflatten
 
-    def adopter(cls: type) -> Rule | None:
+    def adopter(cls: type) -> NodeType | None:
         if cls.__module__ == "builtins" or not is_node(cls):
             return None
-        return _AdoptedRule(cls, flatten, unflatten, where="the registry of jax")
+        return _AdoptedNodeType(cls, flatten, unflatten, where="the registry of jax")
 
     add_adopter(remembering(adopter), namespace=namespace)
 
 
-class _AdoptedRule(FunctionRule):
-    """The rule of a class that jax knows; its aux data has a treedef of jax."""
+class _AdoptedNodeType(FunctionNodeType):
+    """The node type of a class that jax knows; its aux data has a treedef of jax."""
 
     def compared_aux(self, aux: Any) -> Any:
         treedef, keys = aux

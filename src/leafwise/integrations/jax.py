@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from .._lazy import real
 from .._runtime import late_imports
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ..core.node import Fields, Rule
+from ..core.node import Fields, NodeType
 from ..ops.map import tree_flatten
 from .nodes import (
     PLAIN_TYPES,
@@ -59,7 +59,7 @@ def begin(jax: Any) -> None:
         )
 
 
-def register(jax: Any, cls: type, rule: Rule) -> None:
+def register(jax: Any, cls: type, node_type: NodeType) -> None:
     """Register a class in jax.
 
     A class for which jax's own dataclass nodes give the same results becomes one: they
@@ -68,30 +68,30 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
     Args:
         jax: The module.
         cls: The class.
-        rule: Its node type here.
+        node_type: Its node type here.
 
     Raises:
         ValueError: jax knows the class already.
     """
     util = real("jax.tree_util") or jax.tree_util
     register_dataclass = getattr(util, "register_dataclass", None)  # since jax 0.4.26
-    if register_dataclass is not None and _is_rebuilt_by_jax(cls, rule.form):
-        register_dataclass(cls, rule.form.data, rule.form.meta)
-        _dataclasses[cls] = rule.form.data, rule.form.meta
-        _make_savable(cls, rule, is_bare=True)
+    if register_dataclass is not None and _is_rebuilt_by_jax(cls, node_type.form):
+        register_dataclass(cls, node_type.form.data, node_type.form.meta)
+        _dataclasses[cls] = node_type.form.data, node_type.form.meta
+        _make_savable(cls, node_type, is_bare=True)
         return
 
     flatten: Callable[[Any], tuple[Sequence[Any], Any]]
     unflatten: Callable[[Any, Any], Any]
     keys_of: Callable[[Any, int], Sequence[Any]]
-    if rule.aux_compares_itself:
+    if node_type.aux_compares_itself:
         # An object or a state of `nn`. It is flattened so often that looking for a
         # newer node type would cost a quarter: jax keeps this one.
-        flatten = rule.flatten
-        unflatten = rule.unflatten
-        keys_of = rule.keys
+        flatten = node_type.flatten
+        unflatten = node_type.unflatten
+        keys_of = node_type.keys
     else:
-        flatten, unflatten, keys_of = make_node(cls, rule)
+        flatten, unflatten, keys_of = make_node(cls, node_type)
 
     key_classes = {
         GetAttrKey: util.GetAttrKey,
@@ -112,10 +112,10 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
         return list(zip(keys, children, strict=True)), aux
 
     util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    _make_savable(cls, rule, is_bare=rule.fill is not None)
+    _make_savable(cls, node_type, is_bare=node_type.fill is not None)
 
 
-def register_again(cls: type, rule: Rule | None) -> None:
+def register_again(cls: type, node_type: NodeType | None) -> None:
     """Warn of a class that jax goes on to flatten by its first registration.
 
     The functions of `nodes` use the new node type by themselves; one of jax's own
@@ -123,10 +123,10 @@ def register_again(cls: type, rule: Rule | None) -> None:
 
     Args:
         cls: A class that jax knows from here.
-        rule: Its node type now, None if it is a leaf.
+        node_type: Its node type now, None if it is a leaf.
     """
     names = _dataclasses.get(cls)
-    form = None if rule is None else rule.form
+    form = None if node_type is None else node_type.form
     if names is None or (isinstance(form, Fields) and (form.data, form.meta) == names):
         return
     warnings.warn(
@@ -142,7 +142,7 @@ _savable: Final[WeakSet[type]] = WeakSet()
 """The classes that `jax.export` saves by functions of ours."""
 
 
-def _make_savable(cls: type, rule: Rule, is_bare: bool) -> None:
+def _make_savable(cls: type, node_type: NodeType, is_bare: bool) -> None:
     """Let `jax.export` save programs with a class, by its qualified name.
 
     Of several classes of one name, the last one is read. A name that a user has given
@@ -150,7 +150,7 @@ def _make_savable(cls: type, rule: Rule, is_bare: bool) -> None:
 
     Args:
         cls: The class, which jax knows.
-        rule: Its node type here.
+        node_type: Its node type here.
         is_bare: Whether jax has its aux data as it is, never in an `Aux`.
     """
     tables = _tables_of_export()
@@ -165,10 +165,10 @@ def _make_savable(cls: type, rule: Rule, is_bare: bool) -> None:
         _forget_saving(other)
 
     def serialize(aux: Any) -> bytes:
-        return write_aux(rule, aux).encode()
+        return write_aux(node_type, aux).encode()
 
     def deserialize(text: bytes) -> Any:
-        return read_aux(rule, bytes(text).decode(), is_bare)
+        return read_aux(node_type, bytes(text).decode(), is_bare)
 
     _register_saving(
         cls,

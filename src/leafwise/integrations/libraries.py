@@ -16,7 +16,7 @@ from weakref import WeakSet
 from .._hooks import hooks
 from .._lazy import real
 from ..core.keys import DictKey, SequenceKey
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import (
     GLOBAL,
     Dispatch,
@@ -29,13 +29,19 @@ from ..errors import RegistryError
 from .bridge import after_import
 from .containers import (
     Build,
-    ContainerRule,
-    mapping_rule,
-    ml_collections_rule,
-    omegaconf_rule,
-    sequence_rule,
+    ContainerNodeType,
+    mapping_node_type,
+    ml_collections_node_type,
+    omegaconf_node_type,
+    sequence_node_type,
 )
-from .models import attrs_rule, is_model, is_struct, model_rule, struct_rule
+from .models import (
+    attrs_node_type,
+    is_model,
+    is_struct,
+    model_node_type,
+    struct_node_type,
+)
 
 
 __all__ = [
@@ -62,8 +68,9 @@ def support(*names: str, namespace: str = GLOBAL, bridge: bool = True) -> None:
       aux data. `__init__` does not run, but converters and validators run after edits.
     - `"msgspec"`: every `Struct`; see `register_struct`.
     - `"mappings"` and `"sequences"`: any other subclass of `Mapping`, or of `Sequence`
-      except text and numbers, that has no rule of its own. A class whose constructor
-      does not accept the items needs `register_mapping` or `register_sequence`.
+      except text and numbers, that has no node type of its own. A class whose
+      constructor does not accept the items needs `register_mapping` or
+      `register_sequence`.
 
     Registered classes take precedence. The library may be imported before or after the
     call.
@@ -101,10 +108,10 @@ def support(*names: str, namespace: str = GLOBAL, bridge: bool = True) -> None:
     for name in names:
         family = _FAMILIES[name]
         if family.module and bridge and namespace == GLOBAL:
-            add_adopter(family.announce_rule_of, namespace=namespace)
+            add_adopter(family.announce_node_type_of, namespace=namespace)
             _announce_classes(family)
         else:
-            add_adopter(family.rule_of, namespace=namespace)
+            add_adopter(family.node_type_of, namespace=namespace)
 
 
 # ------------------------------------------------------------------ classes one by one
@@ -146,8 +153,8 @@ def register_mapping(
     check_class(cls)
     if not issubclass(cls, Mapping):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
-    rule_of = functools.partial(ContainerRule, build=build, item_key=DictKey)
-    return install(cls, rule_of, namespace, inherit, exist_ok, bridge)
+    node_type_of = functools.partial(ContainerNodeType, build=build, item_key=DictKey)
+    return install(cls, node_type_of, namespace, inherit, exist_ok, bridge)
 
 
 def register_sequence(
@@ -186,8 +193,10 @@ def register_sequence(
     check_class(cls)
     if not issubclass(cls, Sequence):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
-    rule_of = functools.partial(ContainerRule, build=build, item_key=SequenceKey)
-    return install(cls, rule_of, namespace, inherit, exist_ok, bridge)
+    node_type_of = functools.partial(
+        ContainerNodeType, build=build, item_key=SequenceKey
+    )
+    return install(cls, node_type_of, namespace, inherit, exist_ok, bridge)
 
 
 def register_attrs(
@@ -225,9 +234,9 @@ def register_attrs(
         int is not an attrs class
     """
     check_class(cls)
-    if attrs_rule(cls) is None:
+    if attrs_node_type(cls) is None:
         raise RegistryError(f"{cls.__qualname__} is not an attrs class")
-    return install(cls, attrs_rule, namespace, inherit, exist_ok, bridge)
+    return install(cls, attrs_node_type, namespace, inherit, exist_ok, bridge)
 
 
 def register_model(
@@ -269,7 +278,7 @@ def register_model(
     check_class(cls)
     if not is_model(cls):
         raise RegistryError(f"{cls.__qualname__} is not a pydantic model")
-    return install(cls, model_rule, namespace, inherit, exist_ok, bridge)
+    return install(cls, model_node_type, namespace, inherit, exist_ok, bridge)
 
 
 def register_struct(
@@ -309,7 +318,7 @@ def register_struct(
     check_class(cls)
     if not is_struct(cls):
         raise RegistryError(f"{cls.__qualname__} is not a msgspec.Struct")
-    return install(cls, struct_rule, namespace, inherit, exist_ok, bridge)
+    return install(cls, struct_node_type, namespace, inherit, exist_ok, bridge)
 
 
 # ------------------------------------------------------------- families of classes
@@ -319,8 +328,8 @@ class _Family(NamedTuple):
     """The classes of a library.
 
     Attributes:
-        rule_of: Returns the rule of a class, None for a class of another library.
-        announce_rule_of: The same, and announces the class when it is first seen.
+        node_type_of: Returns the node type of a class, None if of another library.
+        announce_node_type_of: The same, and announces the class when it is first seen.
         module: The module that makes or has the classes; "" if they are of any module,
             so that other frameworks do not learn of them.
         classes: Returns those that exist; called once the module is loaded.
@@ -328,8 +337,8 @@ class _Family(NamedTuple):
             Does nothing where the library has no place for it.
     """
 
-    rule_of: Dispatch
-    announce_rule_of: Dispatch
+    node_type_of: Dispatch
+    announce_node_type_of: Dispatch
     module: str
     classes: Callable[[], Iterable[type]]
     watch: Callable[[Callable[[type], None]], None]
@@ -341,17 +350,17 @@ def _family(
     classes: Callable[[], Iterable[type]] = tuple,
     watch: Callable[[Callable[[type], None]], None] = lambda _announce: None,
 ) -> _Family:
-    rule_of = remembering(find)
+    node_type_of = remembering(find)
     announced: WeakSet[type] = WeakSet()
 
-    def announce_rule_of(cls: type) -> Rule | None:
-        rule = rule_of(cls)
-        if rule is not None and cls not in announced:
-            announced.add(cls)  # before: frameworks ask for the rule again
+    def announce_node_type_of(cls: type) -> NodeType | None:
+        node_type = node_type_of(cls)
+        if node_type is not None and cls not in announced:
+            announced.add(cls)  # before: frameworks ask for the node type again
             hooks.announce(cls)
-        return rule
+        return node_type
 
-    return _Family(rule_of, announce_rule_of, module, classes, watch)
+    return _Family(node_type_of, announce_node_type_of, module, classes, watch)
 
 
 _announced_families: Final[set[str]] = set()
@@ -385,9 +394,9 @@ def _subclasses(cls: type, library: str = "") -> Iterator[type]:
                     yield subclass
 
 
-def _pydantic_rule(cls: type) -> Rule | None:
+def _pydantic_node_type(cls: type) -> NodeType | None:
     base = getattr(sys.modules.get("pydantic"), "BaseModel", None)
-    return model_rule(cls) if base is not None and issubclass(cls, base) else None
+    return model_node_type(cls) if base is not None and issubclass(cls, base) else None
 
 
 def _models() -> Iterator[type]:
@@ -428,8 +437,8 @@ def _watch_attrs(announce: Callable[[type], None]) -> None:
     builder.build_class = build_and_announce
 
 
-def _struct_rule(cls: type) -> Rule | None:
-    return struct_rule(cls) if is_struct(cls) else None
+def _struct_node_type(cls: type) -> NodeType | None:
+    return struct_node_type(cls) if is_struct(cls) else None
 
 
 def _structs() -> Iterator[type]:
@@ -447,11 +456,13 @@ def _config_dicts() -> list[type]:
 
 
 _FAMILIES: Final[dict[str, _Family]] = {
-    "omegaconf": _family(omegaconf_rule, "omegaconf", _omegaconf_classes),
-    "ml_collections": _family(ml_collections_rule, "ml_collections", _config_dicts),
-    "pydantic": _family(_pydantic_rule, "pydantic", _models, _watch_models),
-    "attrs": _family(attrs_rule, "attr", _attrs_classes, _watch_attrs),
-    "msgspec": _family(_struct_rule, "msgspec", _structs),
-    "mappings": _family(mapping_rule),
-    "sequences": _family(sequence_rule),
+    "omegaconf": _family(omegaconf_node_type, "omegaconf", _omegaconf_classes),
+    "ml_collections": _family(
+        ml_collections_node_type, "ml_collections", _config_dicts
+    ),
+    "pydantic": _family(_pydantic_node_type, "pydantic", _models, _watch_models),
+    "attrs": _family(attrs_node_type, "attr", _attrs_classes, _watch_attrs),
+    "msgspec": _family(_struct_node_type, "msgspec", _structs),
+    "mappings": _family(mapping_node_type),
+    "sequences": _family(sequence_node_type),
 }

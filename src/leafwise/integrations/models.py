@@ -15,27 +15,33 @@ from typing import Any, Final
 
 from .._text import safe_repr
 from ..core.keys import GetAttrKey
-from ..core.node import Attributes, Rule
-from ..core.register import DataclassRule, FunctionRule
+from ..core.node import Attributes, NodeType
+from ..core.register import DataclassNodeType, FunctionNodeType
 from ..equality import exact
 from ..fields import Kind, kind_among
 
 
-__all__ = ["attrs_rule", "is_model", "is_struct", "model_rule", "struct_rule"]
+__all__ = [
+    "attrs_node_type",
+    "is_model",
+    "is_struct",
+    "model_node_type",
+    "struct_node_type",
+]
 
 
 # ---------------------------------------------------------------------------- attrs
 
 
-def attrs_rule(cls: Any, **options: Any) -> Rule | None:
-    """Return the rule of a class of attrs, None for any other class."""
+def attrs_node_type(cls: Any, **options: Any) -> NodeType | None:
+    """Return the node type of a class of attrs, None for any other class."""
     fields = getattr(cls, "__attrs_attrs__", None)
     if fields is None:
         return None
     static = [field.name for field in fields if field.metadata.get("static", False)]
     data = [field.name for field in fields if field.name not in static]
     caches_hash = _caches_hash(cls)
-    return DataclassRule(
+    return DataclassNodeType(
         cls,
         tuple(data),
         tuple(static),
@@ -98,8 +104,8 @@ def is_model(cls: type) -> bool:
     return hasattr(cls, "__pydantic_fields__") and hasattr(cls, "model_fields")
 
 
-def model_rule(cls: Any, **options: Any) -> Rule:
-    """Return the rule of a pydantic model, which works by its `__getstate__`.
+def model_node_type(cls: Any, **options: Any) -> NodeType:
+    """Return the node type of a pydantic model, which works by its `__getstate__`.
 
     What it has cached beside its fields is computed again.
     """
@@ -139,7 +145,7 @@ def model_rule(cls: Any, **options: Any) -> Rule:
         rest_of_model, keys = aux
         return rest_of_model.with_static(values), keys
 
-    return FunctionRule(
+    return FunctionNodeType(
         cls,
         flatten,
         unflatten,
@@ -260,8 +266,8 @@ def is_struct(cls: type) -> bool:
     return base is not None and issubclass(cls, base) and cls is not base
 
 
-def struct_rule(cls: Any, **options: Any) -> Rule:
-    """Return the rule of a `msgspec.Struct`."""
+def struct_node_type(cls: Any, **options: Any) -> NodeType:
+    """Return the node type of a `msgspec.Struct`."""
     structs = sys.modules["msgspec"].structs
     static = tuple(
         field.name for field in structs.fields(cls) if _is_static_type(field.type)
@@ -276,7 +282,7 @@ def struct_rule(cls: Any, **options: Any) -> Rule:
         return copy.copy(template())
 
     put = structs.force_setattr  # which frozen structs allow
-    return DataclassRule(cls, data, static, new=new, put=put, **options)
+    return DataclassNodeType(cls, data, static, new=new, put=put, **options)
 
 
 def _is_static_type(annotation: Any) -> bool:

@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 
 from .._lazy import late_module
 from .._text import safe_repr
-from ..core.node import Fields, Functions, Rule
+from ..core.node import Fields, Functions, NodeType
 from ..core.registry import current, lookup
 from ..core.words import node_data
 
@@ -59,24 +59,26 @@ PLAIN_TYPES: Final = frozenset(
 
 
 class Aux:
-    """Aux data as a framework may keep it: compared and hashed as its rule does."""
+    """Aux data as a framework may keep it: its node type compares and hashes it."""
 
-    __slots__ = ("aux", "rule")
+    __slots__ = ("aux", "node_type")
 
-    def __init__(self, rule: Rule, aux: Any) -> None:
-        self.rule: Rule = rule
+    def __init__(self, node_type: NodeType, aux: Any) -> None:
+        self.node_type: NodeType = node_type
         self.aux: Any = aux
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
             return NotImplemented
-        return self.rule is other.rule and self.rule.same(self.aux, other.aux)
+        return self.node_type is other.node_type and self.node_type.same(
+            self.aux, other.aux
+        )
 
     def __hash__(self) -> int:
-        return self.rule.hash(self.aux)
+        return self.node_type.hash(self.aux)
 
     def __repr__(self) -> str:
-        return safe_repr(node_data(self.rule, self.aux))
+        return safe_repr(node_data(self.node_type, self.aux))
 
 
 class Node(NamedTuple):
@@ -93,16 +95,16 @@ class Node(NamedTuple):
     keys: Callable[[Any, int], Sequence[Any]]
 
 
-def make_node(cls: type, rule: Rule) -> Node:
+def make_node(cls: type, node_type: NodeType) -> Node:
     """Return a node type as functions.
 
     Args:
         cls: The class.
-        rule: Its node type at present.
+        node_type: Its node type at present.
     """
-    registration = _Registration(cls, rule)
-    form = rule.form
-    if _has_fields(rule):
+    registration = _Registration(cls, node_type)
+    form = node_type.form
+    if _has_fields(node_type):
         return _node_of_fields(registration, form)
     if isinstance(form, Functions):
         return _node_of_functions(registration, form)
@@ -121,7 +123,7 @@ class _Registration:
 
     Args:
         cls: The class.
-        rule: Its node type when it was registered in the framework.
+        node_type: Its node type when it was registered in the framework.
 
     Attributes:
         first: That node type.
@@ -132,10 +134,10 @@ class _Registration:
 
     __slots__ = ("cls", "first", "latest", "serial")
 
-    def __init__(self, cls: type, rule: Rule) -> None:
+    def __init__(self, cls: type, node_type: NodeType) -> None:
         self.cls = cls
-        self.first = rule
-        self.latest = rule
+        self.first = node_type
+        self.latest = node_type
         self.serial = _NEVER
 
     def refresh(self, node: Any) -> bool:
@@ -157,9 +159,9 @@ class _Registration:
         """Flatten a node by the latest node type."""
         if current.state.serial != self.serial:
             self.refresh(node)
-        rule = self.latest
-        children, aux = rule.flatten(node)
-        return children, Aux(rule, aux)
+        node_type = self.latest
+        children, aux = node_type.flatten(node)
+        return children, Aux(node_type, aux)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         """Rebuild a node by the node type that flattened it.
@@ -168,11 +170,11 @@ class _Registration:
         """
         if type(aux) is not Aux:
             return self.latest.unflatten(aux, list(children))
-        return aux.rule.unflatten(aux.aux, list(children))
+        return aux.node_type.unflatten(aux.aux, list(children))
 
     def keys(self, aux: Aux, count: int) -> Sequence[Any]:
         """Return the keys by the node type that flattened the node."""
-        return aux.rule.keys(aux.aux, count)
+        return aux.node_type.keys(aux.aux, count)
 
 
 # -------------------------------------------------------------------- saved programs
@@ -187,58 +189,58 @@ def bare_aux(aux: Any) -> Any:
     """Return the aux data that the functions of a user made, without what is ours."""
     if type(aux) is not Aux:
         return aux
-    if isinstance(aux.rule.form, Functions):
+    if isinstance(aux.node_type.form, Functions):
         user_aux, _ = aux.aux
         return user_aux
     return aux.aux
 
 
-def write_aux(rule: Rule, aux: Any) -> str:
+def write_aux(node_type: NodeType, aux: Any) -> str:
     """Return aux data as JSON, for a program that a framework saves.
 
     Args:
-        rule: The node type that the class had when it was registered there.
+        node_type: The node type that the class had when it was registered there.
         aux: Aux data as the framework has it.
 
     Raises:
         TreeDefError: It has a value that cannot be written, and the class no codec.
     """
     if type(aux) is Aux:
-        rule = aux.rule
+        node_type = aux.node_type
         data = aux.aux
-    elif isinstance(rule.form, Functions):
+    elif isinstance(node_type.form, Functions):
         data = (aux, None)
     else:
         data = aux
     codec = late_module(".core.codec", _PACKAGE)
     serial = late_module(".core.serial", _PACKAGE)
-    text: str = serial.json_text(serial.write_aux(rule, data, codec.Writer()))
+    text: str = serial.json_text(serial.write_aux(node_type, data, codec.Writer()))
     return text
 
 
-def read_aux(rule: Rule, text: str, is_bare: bool = False) -> Any:
+def read_aux(node_type: NodeType, text: str, is_bare: bool = False) -> Any:
     """Return the aux data that `write_aux` wrote, as a framework has it.
 
     Args:
-        rule: The node type that the class had when it was registered there.
+        node_type: The node type that the class had when it was registered there.
         text: The JSON.
         is_bare: Whether the framework never has it in an `Aux`.
 
     Raises:
         TreeDefError: It names what is not there.
     """
-    latest = lookup(rule.cls) or rule
+    latest = lookup(node_type.cls) or node_type
     form = late_module(".core.codec", _PACKAGE).aux_form_of(latest)
     aux = form.read(latest, json.loads(text))
     if is_bare:
         return aux
-    if latest is not rule:
+    if latest is not node_type:
         return Aux(latest, aux)
-    if _has_fields(rule):
-        return _pack_fields(rule, aux)
-    if isinstance(rule.form, Functions):
-        return _pack(rule, *aux)
-    return Aux(rule, aux)
+    if _has_fields(node_type):
+        return _pack_fields(node_type, aux)
+    if isinstance(node_type.form, Functions):
+        return _pack(node_type, *aux)
+    return Aux(node_type, aux)
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
@@ -282,7 +284,7 @@ _MAX_CONVERTED: Final = 64
 
 
 def _node_of_functions(registration: _Registration, form: Functions) -> Node:
-    rule = registration.first
+    node_type = registration.first
 
     def flatten(node: Any) -> tuple[Sequence[Any], Any]:
         if current.state.serial != registration.serial and registration.refresh(node):
@@ -295,7 +297,7 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
             children, (aux, keys) = form.checked(result)
         if keys is None and type(aux) in PLAIN_TYPES:  # without another call
             return children, aux
-        return children, _pack(rule, aux, keys)
+        return children, _pack(node_type, aux, keys)
 
     def unflatten(aux: Any, children: Any) -> Any:
         if type(aux) is Aux:
@@ -305,16 +307,16 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
     def keys(aux: Any, count: int) -> Sequence[Any]:
         if type(aux) is Aux:
             return registration.keys(aux, count)
-        return rule.keys((aux, None), count)
+        return node_type.keys((aux, None), count)
 
     return Node(flatten, unflatten, keys)
 
 
-def _pack(rule: Rule, aux: Any, keys: Any) -> Any:
+def _pack(node_type: NodeType, aux: Any, keys: Any) -> Any:
     """Return the aux data of a user's functions as a framework gets it."""
     if keys is None and (type(aux) in PLAIN_TYPES or _is_plain_tuple(aux)):
         return aux
-    return Aux(rule, (aux, keys))
+    return Aux(node_type, (aux, keys))
 
 
 def _is_plain_tuple(value: Any) -> bool:
@@ -368,18 +370,18 @@ def _can_be_written(name: str) -> bool:
     )
 
 
-def _has_fields(rule: Rule) -> bool:
+def _has_fields(node_type: NodeType) -> bool:
     """Return whether functions can be generated that read and set attributes."""
-    form = rule.form
+    form = node_type.form
     if not isinstance(form, Fields):
         return False
     return all(_can_be_written(name) for name in form.data + form.meta)
 
 
-def _pack_fields(rule: Rule, aux: tuple[Any, ...]) -> Any:
+def _pack_fields(node_type: NodeType, aux: tuple[Any, ...]) -> Any:
     """Return the values of static fields as a framework gets them."""
     is_plain = all(type(x) in PLAIN_TYPES or _is_plain_tuple(x) for x in aux)
-    return aux if is_plain else Aux(rule, aux)
+    return aux if is_plain else Aux(node_type, aux)
 
 
 def _node_of_fields(registration: _Registration, form: Fields) -> Node:
@@ -399,12 +401,12 @@ def _node_of_fields(registration: _Registration, form: Fields) -> Node:
             (node.name,) = aux
             return node
     """
-    rule = registration.first
+    node_type = registration.first
 
     def keys(aux: Any, count: int) -> Sequence[Any]:
         if type(aux) is Aux:
             return registration.keys(aux, count)
-        return rule.keys(aux, count)
+        return node_type.keys(aux, count)
 
     # frozen classes, and those with a `__setattr__`, need a function that sets
     target = "node.{}"
@@ -427,8 +429,8 @@ def _node_of_fields(registration: _Registration, form: Fields) -> Node:
     )
     namespace: dict[str, Any] = {
         "PLAIN_TYPES": PLAIN_TYPES,
-        "pack": functools.partial(_pack_fields, rule),
-        "cls": rule.cls,
+        "pack": functools.partial(_pack_fields, node_type),
+        "cls": node_type.cls,
         "current": current,
         "new": form.new,
         "put": form.put,

@@ -15,7 +15,7 @@ from .nodes import key_converter, make_node
 
 
 if TYPE_CHECKING:
-    from ..core.node import Rule
+    from ..core.node import NodeType
 
 __all__ = ["NAMESPACE", "begin", "register", "register_again"]
 
@@ -27,18 +27,18 @@ def begin(optree: Any) -> None:
     """Do nothing: optree needs no preparation."""
 
 
-def register(optree: Any, cls: type, rule: Rule) -> None:
+def register(optree: Any, cls: type, node_type: NodeType) -> None:
     """Register a class in optree.
 
     Args:
         optree: The module.
         cls: The class.
-        rule: Its node type here.
+        node_type: Its node type here.
 
     Raises:
         ValueError: optree knows the class in the namespace already.
     """
-    node = make_node(cls, rule)
+    node = make_node(cls, node_type)
     entries_of = key_converter(attrgetter("entry"))
 
     def flatten(value: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
@@ -55,5 +55,5 @@ def register(optree: Any, cls: type, rule: Rule) -> None:
         )
 
 
-def register_again(cls: type, rule: Rule | None) -> None:
+def register_again(cls: type, node_type: NodeType | None) -> None:
     """Do nothing: the functions of `nodes` use the new node type by themselves."""

@@ -49,7 +49,7 @@ from .nodes import key_converter, make_node, qualified_name, read_aux, write_aux
 
 if TYPE_CHECKING:
     from .._typing import IsLeaf
-    from ..core.node import Rule
+    from ..core.node import NodeType
 
 __all__ = [
     "begin",
@@ -68,7 +68,7 @@ def begin(torch: Any) -> None:
     """Do nothing: torch needs no preparation."""
 
 
-def register(torch: Any, cls: type, rule: Rule) -> None:
+def register(torch: Any, cls: type, node_type: NodeType) -> None:
     """Register a class in torch's Python pytree module, with key paths.
 
     `torch.export.save` has it under its qualified name.
@@ -76,7 +76,7 @@ def register(torch: Any, cls: type, rule: Rule) -> None:
     Args:
         torch: The module.
         cls: The class.
-        rule: Its node type here.
+        node_type: Its node type here.
 
     Raises:
         ValueError: torch knows the class already.
@@ -84,7 +84,7 @@ def register(torch: Any, cls: type, rule: Rule) -> None:
     pytree = real("torch.utils._pytree") or importlib.import_module(
         "torch.utils._pytree"
     )
-    node = make_node(cls, rule)
+    node = make_node(cls, node_type)
 
     def key_of(key: Any) -> Any:
         if isinstance(key, GetAttrKey):
@@ -112,13 +112,13 @@ def register(torch: Any, cls: type, rule: Rule) -> None:
         flatten,
         unflatten,
         serialized_type_name=qualified_name(cls),
-        to_dumpable_context=functools.partial(write_aux, rule),
-        from_dumpable_context=functools.partial(read_aux, rule),
+        to_dumpable_context=functools.partial(write_aux, node_type),
+        from_dumpable_context=functools.partial(read_aux, node_type),
         flatten_with_keys_fn=flatten_with_keys,
     )
 
 
-def register_again(cls: type, rule: Rule | None) -> None:
+def register_again(cls: type, node_type: NodeType | None) -> None:
     """Do nothing: the functions of `nodes` use the new node type by themselves."""
 
 

@@ -27,7 +27,7 @@ from .._runtime import add_class
 from .._text import FAULTS, safe_repr, safe_str, short_repr
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import check_class, current, namespaces, view_of
 from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
@@ -238,24 +238,24 @@ class Found(NamedTuple):
 # --------------------------------------------------------------------- walking
 
 
-def rule_of(cls: Any) -> Rule | None:
-    """Return the rule of a type, including objects that are not nodes of trees."""
-    rule = current.view.rules.get(cls) or current.view.resolve(cls)
-    if rule is None and issubclass(cls, DataNode):
+def node_type_of(cls: Any) -> NodeType | None:
+    """Return the node type of a class, objects that are no nodes of trees included."""
+    node_type = current.view.node_types.get(cls) or current.view.resolve(cls)
+    if node_type is None and issubclass(cls, DataNode):
         description = description_of(cls)
-        return getattr(description, "rule", None)
-    return rule
+        return getattr(description, "node_type", None)
+    return node_type
 
 
-def _rule_in_any_namespace(cls: type) -> Rule | None:
-    """Return the rule of a type, be it in some namespace only."""
-    rule = current.view.resolve(cls)
-    if rule is not None:
-        return rule
+def _node_type_in_any_namespace(cls: type) -> NodeType | None:
+    """Return the node type of a class, be it in some namespace only."""
+    node_type = current.view.resolve(cls)
+    if node_type is not None:
+        return node_type
     for name in namespaces():
-        rule = view_of(name).known_elsewhere(cls)
-        if rule is not None:
-            return rule
+        node_type = view_of(name).known_elsewhere(cls)
+        if node_type is not None:
+            return node_type
     return None
 
 
@@ -311,16 +311,16 @@ def _contents_of_partial(value: functools.partial[Any]) -> Contents:
 def _contents_of_node(value: Any) -> Contents | None:
     """Return the children of a node; None for another value."""
     cls = type(value)
-    rule = _rule_in_any_namespace(cls)
-    if rule is None:
+    node_type = _node_type_in_any_namespace(cls)
+    if node_type is None:
         return None
     try:
-        children, aux = rule.flatten(value)
+        children, aux = node_type.flatten(value)
     except FAULTS:
-        if current.view.resolve(cls) is rule:
+        if current.view.resolve(cls) is node_type:
             raise
         return None  # a function of a namespace that this value may not be meant for
-    return children, lambda: rule.keys(aux, len(children))
+    return children, lambda: node_type.keys(aux, len(children))
 
 
 def _contents_of_record(value: Any) -> Contents | None:

@@ -23,9 +23,9 @@ from .._runtime import add_class
 from .._text import safe_repr
 from ..core.keypath import KeyPath
 from ..core.matching import code_text
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.reference import Structure, steps_of, structure_of
-from ..core.register import ComparableStaticRule
+from ..core.register import ComparableStaticNodeType
 from ..core.registry import GLOBAL, Mode, View, current, declare_namespace, install
 from ..core.treedef import PyTreeDef, code_of, treedef_of
 from ..core.words import WORDS, Brackets, Words, brackets
@@ -33,7 +33,7 @@ from ..equality import exact
 from ..errors import CycleError
 from ..fields import Kind
 from ..show.sketch import Child, Sketch
-from .checks import holds_data, looks_like_array, rule_of
+from .checks import holds_data, looks_like_array, node_type_of
 from .instance import OBJECTS, is_unchecked, parts_of
 from .statics import Statics, snapshot
 from .variables import Variable, aux_of, bare, make_variable, metadata_in
@@ -50,7 +50,7 @@ else:
 
 Path: TypeAlias = tuple[Any, ...]
 Node: TypeAlias = tuple[Any, Any, list[Structure]]
-"""The structure of what is not a leaf: `(rule, aux data, structures of children)`."""
+"""The structure of what is not a leaf: `(node type, aux data, children)`."""
 
 Place: TypeAlias = tuple[Path, Node | None]
 """The path of a value, and the structure of the variable around it, None without."""
@@ -67,8 +67,8 @@ class Reference:
     """A place where an object stands again; its number is the aux data."""
 
 
-class _PlaceRule(Rule):
-    """The rule of places without children."""
+class _PlaceNodeType(NodeType):
+    """The node type of places without children."""
 
     def same(self, a: Any, b: Any) -> bool:
         return exact.same(a, b, typed=True)
@@ -77,19 +77,19 @@ class _PlaceRule(Rule):
         return exact.digest(aux, typed=True)
 
 
-def _place_brackets(rule: Rule, aux: Any, _arity: int) -> Brackets:
-    sign = "#" if rule.cls is Reference else ""
+def _place_brackets(node_type: NodeType, aux: Any, _arity: int) -> Brackets:
+    sign = "#" if node_type.cls is Reference else ""
     return f"{sign}{safe_repr(aux)}", None, ""
 
 
-WORDS[_PlaceRule] = Words(brackets=_place_brackets)
+WORDS[_PlaceNodeType] = Words(brackets=_place_brackets)
 
 _PACKAGE: Final = __name__.partition(".")[0]
-install(Constant, _PlaceRule, where=_PACKAGE)
-install(Reference, _PlaceRule, where=_PACKAGE)
-declare_namespace(OBJECTS, dispatch=rule_of)  # where treedefs find them again
-CONSTANT: Final = rule_of(Constant)
-REFERENCE: Final = rule_of(Reference)
+install(Constant, _PlaceNodeType, where=_PACKAGE)
+install(Reference, _PlaceNodeType, where=_PACKAGE)
+declare_namespace(OBJECTS, dispatch=node_type_of)  # where treedefs find them again
+CONSTANT: Final = node_type_of(Constant)
+REFERENCE: Final = node_type_of(Reference)
 
 
 # --------------------------------------------------------------------------- GraphDef
@@ -179,7 +179,7 @@ class GraphDef(Displayable, Generic[M]):
         return f"GraphDef({code_text(code_of(self.treedef), _brackets)})"
 
 
-install(GraphDef, ComparableStaticRule, bridge=True, where=_PACKAGE)
+install(GraphDef, ComparableStaticNodeType, bridge=True, where=_PACKAGE)
 
 structure_in: Final[Callable[[GraphDef[Any]], Structure]] = attrgetter("_structure")
 """Returns the structure of a graphdef."""
@@ -192,14 +192,14 @@ def _graphdef_of(treedef: PyTreeDef) -> GraphDef:
     return GraphDef(structure_of(code_of(treedef)))
 
 
-def _brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
+def _brackets(node_type: NodeType, aux: Any, arity: int) -> Brackets:
     """Return the text around the children of a node; its class and its keys."""
-    if isinstance(rule, _PlaceRule):
-        return brackets(rule, aux, arity)
-    name = rule.class_of(aux).__name__
+    if isinstance(node_type, _PlaceNodeType):
+        return brackets(node_type, aux, arity)
+    name = node_type.class_of(aux).__name__
     static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
-    labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, arity)]
-    is_variable = issubclass(rule.cls, Variable)
+    labels = [f"{key}=".lstrip(".") for key in node_type.keys(aux, arity)]
+    is_variable = issubclass(node_type.cls, Variable)
     return f"{name}{static}(", None if is_variable else labels, ")"
 
 
@@ -223,11 +223,11 @@ def _add_places(places: list[Place], structure: Structure, path: Path) -> None:
     if structure is None:
         places.append((path, None))
         return
-    rule, aux, structures = structure
-    if issubclass(rule.cls, Variable):
+    node_type, aux, structures = structure
+    if issubclass(node_type.cls, Variable):
         places.append((path, structure))
         return
-    parts = parts_of(rule, aux, len(structures))
+    parts = parts_of(node_type, aux, len(structures))
     for part, child in zip(parts, structures, strict=True):
         _add_places(places, child, (*path, part))
 
@@ -244,11 +244,11 @@ def kinds_of(structure: Structure) -> list[Kind]:
         if structure is None:
             kinds.append(kind)
             return
-        rule, aux, structures = structure
+        node_type, aux, structures = structure
         child_kinds = [kind] * len(structures)
         if type(aux) is Statics and not is_final:
-            child_kinds = rule.cls.__leafwise__.child_kinds(aux, kind)
-            is_variable = issubclass(rule.cls, Variable)
+            child_kinds = node_type.cls.__leafwise__.child_kinds(aux, kind)
+            is_variable = issubclass(node_type.cls, Variable)
             is_final = is_variable and child_kinds[0] is not Kind.DATA
         for child, child_kind in zip(structures, child_kinds, strict=True):
             add(child, child_kind, is_final)
@@ -261,23 +261,23 @@ def are_identical(a: Structure, b: Structure) -> bool:
     """Return whether structures are equal, with the very values in the same order."""
     if a is None or b is None:
         return a is b
-    rule, aux, structures = a
-    other_rule, other_aux, other_structures = b
+    node_type, aux, structures = a
+    other_node_type, other_aux, other_structures = b
     return (
-        rule is other_rule
+        node_type is other_node_type
         and len(structures) == len(other_structures)
-        and _is_identical_aux(rule, aux, other_aux)
+        and _is_identical_aux(node_type, aux, other_aux)
         and all(map(are_identical, structures, other_structures))
     )
 
 
-def _is_identical_aux(rule: Rule, a: Any, b: Any) -> bool:
+def _is_identical_aux(node_type: NodeType, a: Any, b: Any) -> bool:
     """Return whether aux data are the same, with the very values in the same order."""
     if a is b:
         return True
-    if not rule.same(a, b):
+    if not node_type.same(a, b):
         return False
-    if rule.is_mapping and type(a) is tuple:
+    if node_type.is_mapping and type(a) is tuple:
         return bool(a[0] == b[0])  # the keys, in their own order
     if type(a) is not Statics:
         return True
@@ -322,7 +322,7 @@ class FlatGraph:
         self.has_unchecked: bool = False
         self._containers: set[int] = set()  # the ids of those around a value
         self._numbers: dict[int, int] = {}  # of objects by their id
-        self._rules: dict[type, Rule | None] = {}
+        self._node_types: dict[type, NodeType | None] = {}
         self._traced = traced
         self.structure: Structure = self._visit(root, (), None, _OUTSIDE)
 
@@ -335,10 +335,10 @@ class FlatGraph:
         """Add what stands at a path of the graph, and return its structure."""
         cls = type(value)
         try:
-            rule = self._rules[cls]
+            node_type = self._node_types[cls]
         except KeyError:
-            rule = self._rules[cls] = rule_of(cls)
-        if rule is None:
+            node_type = self._node_types[cls] = node_type_of(cls)
+        if node_type is None:
             if self._is_constant(value, place):
                 return CONSTANT, snapshot(value), []
             self._add_value(value, path, holder)
@@ -347,8 +347,8 @@ class FlatGraph:
         if number is not None:
             self.again.append((number, path, holder))
             return REFERENCE, number, []
-        if rule.fill is None:
-            return self._visit_container(value, rule, path, place)
+        if node_type.fill is None:
+            return self._visit_container(value, node_type, path, place)
         self._numbers[id(value)] = len(self.tracked)
         self.tracked.append(value)
         self.first.append(path)
@@ -356,8 +356,8 @@ class FlatGraph:
             metadata = aux_of(value)
             self.statics.append(metadata)
             self._add_value(value, path, holder)
-            return rule, metadata, [None]
-        children, statics = rule.flatten(value)
+            return node_type, metadata, [None]
+        children, statics = node_type.flatten(value)
         self.statics.append(statics)
         place_inside = _CHECKED
         if is_unchecked(cls):
@@ -366,10 +366,10 @@ class FlatGraph:
         structures = []
         for part, child in zip(statics.fields.parts, children, strict=True):
             structures.append(self._visit(child, (*path, part), value, place_inside))
-        return rule, statics, structures
+        return node_type, statics, structures
 
     def _visit_container(
-        self, container: Any, rule: Rule, path: Path, place: int
+        self, container: Any, node_type: NodeType, path: Path, place: int
     ) -> Structure:
         """Add what is in a container or another value that is a node."""
         if id(container) in self._containers:
@@ -380,14 +380,14 @@ class FlatGraph:
             )
         self._containers.add(id(container))
         place_inside = place if place < _UNCHECKED else _IN_CONTAINER
-        children, aux = rule.flatten(container)
-        parts = parts_of(rule, aux, len(children))
+        children, aux = node_type.flatten(container)
+        parts = parts_of(node_type, aux, len(children))
         structures = []
         for part, child in zip(parts, children, strict=True):
             child_path = (*path, part)
             structures.append(self._visit(child, child_path, container, place_inside))
         self._containers.discard(id(container))
-        return rule, aux, structures
+        return node_type, aux, structures
 
     def _is_constant(self, value: Any, place: int) -> bool:
         """Return whether a value is part of the structure."""
@@ -457,19 +457,19 @@ def unflatten_graph(
     def build(structure: Structure) -> Any:
         if structure is None:
             return next(values)
-        rule, aux, structures = structure
-        if rule is REFERENCE:
+        node_type, aux, structures = structure
+        if node_type is REFERENCE:
             return objects[aux]
-        if rule is CONSTANT:
+        if node_type is CONSTANT:
             return snapshot(aux)
-        if rule.fill is None:
-            return rule.unflatten(aux, list(map(build, structures)))
+        if node_type.fill is None:
+            return node_type.unflatten(aux, list(map(build, structures)))
         node = reuse.get(len(objects))
-        if issubclass(rule.cls, Variable):
+        if issubclass(node_type.cls, Variable):
             variable = next(values)
             if are_bare:
                 metadata = metadata_in(aux.renewed())
-                variable = make_variable(rule.cls, variable, metadata)
+                variable = make_variable(node_type.cls, variable, metadata)
             if node is not None:
                 node.update_from_state(variable)
                 variable = node
@@ -477,9 +477,9 @@ def unflatten_graph(
             return variable
         statics = aux.renewed(node)
         if node is None:
-            node = object.__new__(rule.cls)
+            node = object.__new__(node_type.cls)
         objects.append(node)  # before what is in it, which may refer to it
-        return rule.fill(node, statics, list(map(build, structures)))
+        return node_type.fill(node, statics, list(map(build, structures)))
 
     return build(structure)
 
@@ -554,15 +554,15 @@ class _Reader:
         self, structure: Node, node: Any, values: list[Any], tracked: list[Any]
     ) -> bool:
         """Append what is below a node; return whether it fits the structure."""
-        rule, aux, structures = structure
+        node_type, aux, structures = structure
         contents = None
-        if rule.fill is not None and hooks.reader is not None:
-            # as `rule.flatten` begins, without two calls for each object
+        if node_type.fill is not None and hooks.reader is not None:
+            # as `node_type.flatten` begins, without two calls for each object
             fields = aux.fields
             if fields.read is not None and node._leafwise.fields is fields:
                 contents = fields.read(node)
-        children, own_aux = contents or rule.flatten(node)
-        has_same_aux = own_aux is aux or _is_identical_aux(rule, own_aux, aux)
+        children, own_aux = contents or node_type.flatten(node)
+        has_same_aux = own_aux is aux or _is_identical_aux(node_type, own_aux, aux)
         if not has_same_aux or len(children) != len(structures):
             return False
         # as many; `strict` would take a tenth of the time
@@ -573,39 +573,39 @@ class _Reader:
                     return False
                 values.append(child)
                 continue
-            child_rule, child_aux, _ = child_structure
-            if child_rule.fill is not None:
-                if cls is not child_rule.cls:
+            child_node_type, child_aux, _ = child_structure
+            if child_node_type.fill is not None:
+                if cls is not child_node_type.cls:
                     return False
                 tracked.append(child)
                 if isinstance(child, Variable):
                     record = child._leafwise
                     has_metadata = record.metadata or child_aux.values
                     if has_metadata and not _is_identical_aux(
-                        child_rule, aux_of(child), child_aux
+                        child_node_type, aux_of(child), child_aux
                     ):
                         return False
                     values.append(record.value)
                     continue
-            elif type(child_rule) is _PlaceRule:
-                if not _is_in_place(child_rule, child_aux, child, tracked):
+            elif type(child_node_type) is _PlaceNodeType:
+                if not _is_in_place(child_node_type, child_aux, child, tracked):
                     return False
                 continue
-            elif cls is not child_rule.class_of(child_aux):
+            elif cls is not child_node_type.class_of(child_aux):
                 return False
             if not self._read_below(child_structure, child, values, tracked):
                 return False
         return True
 
     def _is_leaf(self, cls: type) -> bool:
-        if rule_of(cls) is not None or not is_traceable(cls):
+        if node_type_of(cls) is not None or not is_traceable(cls):
             return False
         add_class(self._leaf_types, cls)
         return True
 
 
-def _is_in_place(rule: Rule, aux: Any, value: Any, tracked: list[Any]) -> bool:
+def _is_in_place(node_type: NodeType, aux: Any, value: Any, tracked: list[Any]) -> bool:
     """Return whether a value is the object or the constant that a structure has."""
-    if rule is REFERENCE:
+    if node_type is REFERENCE:
         return value is tracked[aux]
     return exact.same(value, aux, typed=True)

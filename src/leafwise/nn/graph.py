@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from .._records import MISSING
 from .._text import safe_repr, short_repr
-from ..core.builtins import ContainerRule
-from ..core.node import Rule
+from ..core.builtins import ContainerNodeType
+from ..core.node import NodeType
 from ..core.reference import structure_of
 from ..core.treedef import PyTreeDef, code_of
 from ..equality.leaves import type_names
 from ..errors import CycleError, StructureError
 from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from .checks import check_level, is_data, rule_of
+from .checks import check_level, is_data, node_type_of
 from .filters import Filter, partition
 from .flatgraph import (
     FlatGraph,
@@ -126,7 +126,7 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
     visited: dict[int, Any] = {}  # by id; they stay, so that no id is used again
 
     def visit(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-        if rule_of(type(value)) is not None:
+        if node_type_of(type(value)) is not None:
             if id(value) in visited:
                 return
             visited[id(value)] = value
@@ -296,7 +296,7 @@ def require_whole(node: Any) -> None:
     Raises:
         TypeError: It is one.
     """
-    if rule_of(type(node)) is None:
+    if node_type_of(type(node)) is None:
         raise TypeError(
             "expected an object or a container with objects, got a bare "
             f"{type(node).__name__}"
@@ -390,12 +390,14 @@ def _variable_for(
     Raises:
         StructureError: It is a variable of another type.
     """
-    rule, metadata, _ = structure
+    node_type, metadata, _ = structure
     if not isinstance(value, Variable):
-        variable: Variable[Any] = make_variable(rule.cls, value, metadata_in(metadata))
+        variable: Variable[Any] = make_variable(
+            node_type.cls, value, metadata_in(metadata)
+        )
         return variable
-    if type(value) is not rule.cls:
-        expected, actual = type_names(rule.cls, type(value))
+    if type(value) is not node_type.cls:
+        expected, actual = type_names(node_type.cls, type(value))
         raise _misfit(path, f"a {expected}", value, actual)
     return value.copy() if copy else value
 
@@ -490,9 +492,9 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
     Returns:
         The node; if it cannot be changed in place, what takes its place.
     """
-    rule: Any = rule_of(type(node))
-    children, aux = rule.flatten(node)
-    parts = parts_of(rule, aux, len(children))
+    node_type: Any = node_type_of(type(node))
+    children, aux = node_type.flatten(node)
+    parts = parts_of(node_type, aux, len(children))
     children_by_part = dict(zip(parts, children, strict=True))
     replacements = {}
     for part, new in items_of(values).items():
@@ -501,7 +503,7 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
         if isinstance(child, Variable) and type(new) is not State:
             writes.append((child, None, new))
             continue
-        is_node = child is not MISSING and rule_of(type(child)) is not None
+        is_node = child is not MISSING and node_type_of(type(child)) is not None
         if type(new) is State and is_node and not isinstance(child, Variable):
             new = _plan(child, new, child_path, writes)  # noqa: PLW2901
             if new is child:
@@ -516,13 +518,13 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
             raise StructureError(
                 f"{child_path} does not exist; available: {available}", path=child_path
             )
-        if rule.fill is not None or _is_mutable(node, rule):
+        if node_type.fill is not None or _is_mutable(node, node_type):
             writes.append((node, part, new))
         else:
             replacements[part] = new
     if not replacements:
         return node
-    return rule.unflatten(aux, list((children_by_part | replacements).values()))
+    return node_type.unflatten(aux, list((children_by_part | replacements).values()))
 
 
 def _check_attribute(node: Pytree, part: Any, value: Any, path: Path) -> None:
@@ -544,9 +546,9 @@ def _expected(child: Any, new: Any) -> str:
     return f"the values of a {type(child).__name__}"
 
 
-def _is_mutable(node: Any, rule: Rule) -> bool:
+def _is_mutable(node: Any, node_type: NodeType) -> bool:
     """Return whether a node is one of Python's containers that can change."""
-    is_container = isinstance(rule, ContainerRule)
+    is_container = isinstance(node_type, ContainerNodeType)
     return is_container and isinstance(node, MutableMapping | MutableSequence)
 
 
@@ -725,8 +727,8 @@ def copy_graph(
     originals: list[Any] = []  # so that no id is that of another one later
 
     def copy(value: Any) -> Any:
-        rule = rule_of(type(value))
-        if rule is None or (is_leaf is not None and is_leaf(value)):
+        node_type = node_type_of(type(value))
+        if node_type is None or (is_leaf is not None and is_leaf(value)):
             return value if copy_leaf is None else copy_leaf(value)
         if id(value) in copies:
             node = copies[id(value)]
@@ -734,23 +736,25 @@ def copy_graph(
                 raise CycleError("a cycle contains an immutable container")
             return node
         originals.append(value)
-        children, aux = rule.flatten(value)
+        children, aux = node_type.flatten(value)
         # What can contain itself is made before its children.
-        if rule.fill is not None:
-            node = object.__new__(rule.cls)
+        if node_type.fill is not None:
+            node = object.__new__(node_type.cls)
             copies[id(value)] = node
-            return rule.fill(node, aux.renewed(), list(map(copy, children)))
-        if _is_mutable(value, rule):
-            node = rule.from_items(rule.rest(value), {} if rule.is_mapping else [])
+            return node_type.fill(node, aux.renewed(), list(map(copy, children)))
+        if _is_mutable(value, node_type):
+            node = node_type.from_items(
+                node_type.rest(value), {} if node_type.is_mapping else []
+            )
             copies[id(value)] = node
-            items = rule.unflatten(aux, list(map(copy, children)))
-            if rule.is_mapping:
+            items = node_type.unflatten(aux, list(map(copy, children)))
+            if node_type.is_mapping:
                 node.update(items)
             else:
                 node.extend(items)
             return node
         copies[id(value)] = MISSING
-        node = rule.unflatten(aux, list(map(copy, children)))
+        node = node_type.unflatten(aux, list(map(copy, children)))
         copies[id(value)] = node
         return node
 

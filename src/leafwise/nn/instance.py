@@ -22,7 +22,7 @@ from ..core.codec import (
     read_value,
     write_aux,
 )
-from ..core.node import Attributes, BoundRule, Rule, Shaped
+from ..core.node import Attributes, BoundNodeType, NodeType, Shaped
 from ..core.words import WORDS, Brackets, Words
 from ..fields import Kind, Marked
 from .checks import (
@@ -35,8 +35,8 @@ from .checks import (
     holds_data,
     learned,
     new_stamp,
+    node_type_of,
     refusal,
-    rule_of,
     sort,
     stray_marks,
 )
@@ -56,7 +56,7 @@ from .statics import (
 
 
 OBJECTS: Final = "leafwise.nn"
-"""The namespace of the rules of objects that are no nodes of trees."""
+"""The namespace of the node types of objects that are no nodes of trees."""
 
 _NEW: Final = object()
 
@@ -383,14 +383,14 @@ def flatten_unchecked(node: Any) -> tuple[Sequence[Any], Statics]:
     return flatten(node)
 
 
-class ObjectRule(BoundRule):
-    """The rule of a class whose entries are children or static, object by object.
+class ObjectNodeType(BoundNodeType):
+    """The node type of a class whose entries are children or static, object by object.
 
     Args:
         cls: The class.
         flatten: Takes an object, returns its children and its aux data.
         fill: Takes an empty object, aux data and children; fills and returns it.
-        **options: See `BoundRule`.
+        **options: See `BoundNodeType`.
     """
 
     cls: Any
@@ -433,26 +433,26 @@ class ObjectRule(BoundRule):
         return list(aux.fields.signature[1:]), aux.seen
 
 
-def _data(_rule: ObjectRule, aux: Statics) -> dict[Any, Any]:
+def _data(_node_type: ObjectNodeType, aux: Statics) -> dict[Any, Any]:
     return {part_of(name): value for name, value in aux}
 
 
-def _brackets(rule: ObjectRule, aux: Statics, _arity: int) -> Brackets:
+def _brackets(node_type: ObjectNodeType, aux: Statics, _arity: int) -> Brackets:
     labels = None
-    if not rule.cls.__leafwise__.has_items:
+    if not node_type.cls.__leafwise__.has_items:
         labels = [f"{child}=" for child in aux.fields.data]
-    return f"CustomNode({rule.cls.__name__}[{aux}], [", labels, "])"
+    return f"CustomNode({node_type.cls.__name__}[{aux}], [", labels, "])"
 
 
-def _description(rule: ObjectRule, aux: Statics, _arity: int) -> str:
-    return f"{rule.cls.__qualname__} with {aux.describe()}"
+def _description(node_type: ObjectNodeType, aux: Statics, _arity: int) -> str:
+    return f"{node_type.cls.__qualname__} with {aux.describe()}"
 
 
-WORDS[ObjectRule] = Words(data=_data, brackets=_brackets, description=_description)
+WORDS[ObjectNodeType] = Words(data=_data, brackets=_brackets, description=_description)
 
 
-def object_rule(cls: Any, **options: Any) -> Rule:
-    """Return the rule of a class with a table."""
+def object_node_type(cls: Any, **options: Any) -> NodeType:
+    """Return the node type of a class with a table."""
     slots = (vars(base).get("__dict__") for base in cls.__mro__)
     put_table = next(filter(None, slots)).__set__
     new = object.__new__
@@ -474,7 +474,7 @@ def object_rule(cls: Any, **options: Any) -> Rule:
 
     own_flatten = flatten_unchecked if is_unchecked(cls) else flatten
     if cls.__leafwise__.has_items:
-        return ObjectRule(cls, own_flatten, fill, **options)
+        return ObjectNodeType(cls, own_flatten, fill, **options)
 
     def static_names(node: Any) -> Sequence[str]:
         _, aux = own_flatten(node)
@@ -483,7 +483,7 @@ def object_rule(cls: Any, **options: Any) -> Rule:
 
     form = Shaped("_leafwise.fields", object.__new__, put_table, put_fields, Statics)
     attributes = Attributes(static_names=static_names)
-    return ObjectRule(
+    return ObjectNodeType(
         cls, own_flatten, fill, form=form, attributes=attributes, **options
     )
 
@@ -523,47 +523,47 @@ def read_statics(cls: Any, written: Any) -> Statics:
     return Statics(fields, tuple(map(read_value, values)))
 
 
-def _statics_fit(rule: Rule, arity: int, aux: Any) -> bool:
+def _statics_fit(node_type: NodeType, arity: int, aux: Any) -> bool:
     if type(aux) is not Statics or type(aux.fields) is not Fields:
         return False
-    return aux.fields.cls is rule.cls and len(aux.fields.data) == arity
+    return aux.fields.cls is node_type.cls and len(aux.fields.data) == arity
 
 
-def _write_aux(rule: Rule, aux: Statics, writer: Writer) -> Any:
-    if codec_of(rule) is not None:
-        return write_aux(rule, aux, writer)
+def _write_aux(node_type: NodeType, aux: Statics, writer: Writer) -> Any:
+    if codec_of(node_type) is not None:
+        return write_aux(node_type, aux, writer)
     return ["codec", write_statics(aux, writer)]
 
 
-def _read_aux(rule: Rule, data: Any) -> Any:
-    if codec_of(rule) is not None:
-        return read_aux(rule, data)
+def _read_aux(node_type: NodeType, data: Any) -> Any:
+    if codec_of(node_type) is not None:
+        return read_aux(node_type, data)
     word, statics = data
     if word != "codec":
         raise ValueError("static attributes are written by a codec")
-    return read_statics(rule.cls, statics)
+    return read_statics(node_type.cls, statics)
 
 
-AUX_FORMS[ObjectRule] = AuxForm(_statics_fit, _write_aux, _read_aux)
+AUX_FORMS[ObjectNodeType] = AuxForm(_statics_fit, _write_aux, _read_aux)
 
 
 # ------------------------------------------------------------------------ graphs
 
 
-def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+def parts_of(node_type: NodeType, aux: Any, arity: int) -> Sequence[Any]:
     """Return the keys of a node's children as names, positions and keys."""
     if type(aux) is Statics:
         return aux.fields.parts
-    if rule.is_sequence:
+    if node_type.is_sequence:
         return range(arity)
-    return [key.entry for key in rule.keys(aux, arity)]
+    return [key.entry for key in node_type.keys(aux, arity)]
 
 
 def below(value: Any) -> list[tuple[Any, Any]]:
     """Return the children of a value with their names, positions or keys."""
-    rule = rule_of(type(value))
-    if rule is None:
+    node_type = node_type_of(type(value))
+    if node_type is None:
         return []
-    children, aux = rule.flatten(value)
-    parts = parts_of(rule, aux, len(children))
+    children, aux = node_type.flatten(value)
+    parts = parts_of(node_type, aux, len(children))
     return list(zip(parts, children, strict=True))

@@ -16,12 +16,12 @@ from typing import Any, Final, ParamSpec, Self, TypeVar, get_origin, overload
 from .._records import MISSING
 from .._text import safe_repr, short_repr
 from ..core.codec import aux_form_of
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..fields import Kind, Marked
 from ..ops.map import tree_map
-from .checks import rule_of
+from .checks import node_type_of
 from .filters import Filter, judge, predicate
 from .flatgraph import Path, flatten_graph, kinds_of
 from .graph import (
@@ -314,7 +314,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE, spec=ModuleSpec):
             >>> Counter.tree_unflatten(aux, [5]).count
             5
         """
-        children, aux = spec_of(self).rule.flatten(self)
+        children, aux = spec_of(self).node_type.flatten(self)
         return list(children), aux
 
     @classmethod
@@ -329,14 +329,14 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE, spec=ModuleSpec):
             TreeDefError: The children or the aux data are not those of a module of this
                 class.
         """
-        rule: Rule = cls.__leafwise__.rule
+        node_type: NodeType = cls.__leafwise__.node_type
         children = list(children)
-        if not aux_form_of(rule).fits(rule, len(children), aux):
+        if not aux_form_of(node_type).fits(node_type, len(children), aux):
             raise TreeDefError(
                 f"{cls.__qualname__} cannot be built from {len(children)} children and "
                 f"{safe_repr(aux)}; pass what tree_flatten returned"
             )
-        return rule.unflatten(aux, children)  # type: ignore[no-any-return]  # a node
+        return node_type.unflatten(aux, children)  # type: ignore[no-any-return]  # a node
 
     # ------------------------------------------------------------- intermediates
 
@@ -916,7 +916,7 @@ def unfreeze(tree: T, only: Filter = ..., /) -> T:
 
 def _with_parameters(tree: T, only: Filter, new_kind: Kind, verb: str) -> T:
     """Return a tree in which the parameters that a filter matches are of a kind."""
-    if rule_of(type(tree)) is None:
+    if node_type_of(type(tree)) is None:
         raise TypeError(
             f"{verb} takes an object, a variable or a container with these, got a bare "
             f"{type(tree).__name__}"

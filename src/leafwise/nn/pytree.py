@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar
 from .._hooks import description_of, hooks
 from .._text import add_note
 from ..core.keypath import KeyPath
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import install, remembering
 from ..errors import KindError
 from ..fields import Kind, Marked
@@ -34,7 +34,7 @@ from .instance import (
     check_entries,
     finish,
     kinds_in,
-    object_rule,
+    object_node_type,
     put,
     record_of,
     set_kind,
@@ -86,24 +86,26 @@ class PytreeSpec(ClassSpec):
 
     def contents(self, obj: Any, kind: Kind) -> Contents:
         """Return the children of an object with their kinds."""
-        children, aux = self.rule.flatten(obj)
+        children, aux = self.node_type.flatten(obj)
         holds: Literal["leaves", "arrays"] = "leaves" if self.pytree else "arrays"
-        return Contents(children, self.rule.keys, aux, aux.fields.child_kinds, holds)
+        return Contents(
+            children, self.node_type.keys, aux, aux.fields.child_kinds, holds
+        )
 
     def marked(self, obj: Any, key: Any, value: Any) -> Any:
         """Return a value of an object, marked with the kind that it was given there."""
         kind = kinds_in(obj).get(name_of(key))
         return value if kind is None else Marked(kind, value)
 
-    def make_rule(self, where: str) -> Rule:
+    def make_node_type(self, where: str) -> NodeType:
         """Make the node type of the class; a subclass that is a pytree gets its own."""
 
-        def adapt(subclass: Any) -> Rule | None:
+        def adapt(subclass: Any) -> NodeType | None:
             spec: ClassSpec = subclass.__leafwise__
-            return spec.make_rule(where) if spec.pytree else None
+            return spec.make_node_type(where) if spec.pytree else None
 
         namespace = "" if self.pytree else OBJECTS
-        return object_rule(
+        return object_node_type(
             self.cls, where=where, adapt=remembering(adapt), namespace=namespace
         )
 
@@ -299,13 +301,13 @@ def _describe(
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
-def _rule_for(cls: Any, **_options: Any) -> Rule:
+def _node_type_for(cls: Any, **_options: Any) -> NodeType:
     spec: ClassSpec = cls.__leafwise__
-    return spec.make_rule(_PACKAGE)
+    return spec.make_node_type(_PACKAGE)
 
 
 _describe(Pytree, PytreeSpec, dict.fromkeys(("pytree", "order", "strict", "kind")))
-install(Pytree, _rule_for, inherit=True)
+install(Pytree, _node_type_for, inherit=True)
 
 
 class Object(Pytree, pytree=False):
@@ -427,9 +429,9 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
                 raise
             if not recursive:
                 return
-            rule = spec_of(value).rule
-            children, aux = rule.flatten(value)
-            items = zip(rule.keys(aux, len(children)), children, strict=True)
+            node_type = spec_of(value).node_type
+            children, aux = node_type.flatten(value)
+            items = zip(node_type.keys(aux, len(children)), children, strict=True)
         else:
             return
         for key, child in items:

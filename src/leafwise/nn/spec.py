@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from .._hooks import Description
 from .._text import short_repr
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..fields import Kind, Marked, kind_in
 from .statics import Fields, Statics
 
@@ -116,7 +116,7 @@ class ClassSpec(NodeSpec):
         """Return the name of an entry from the name, position or key in a path."""
         return part
 
-    def make_rule(self, where: str) -> Rule:
+    def make_node_type(self, where: str) -> NodeType:
         """Make the node type of the class.
 
         Args:
@@ -140,13 +140,13 @@ class ClassSpec(NodeSpec):
         return self.descriptors | self.declared.keys()
 
     @property
-    def rule(self) -> Any:
-        """The rule by which objects are flattened, whether they are nodes or not."""
+    def node_type(self) -> Any:
+        """How objects are flattened, whether they are nodes of trees or not."""
         cache = vars(self)
-        if "_rule" not in cache:
-            # If another thread's rule comes first, that one is the rule.
-            cache.setdefault("_rule", self.make_rule(""))
-        return cache["_rule"]
+        if "_node_type" not in cache:
+            # If another thread's node type comes first, that one is the node type.
+            cache.setdefault("_node_type", self.make_node_type(""))
+        return cache["_node_type"]
 
     @functools.cached_property
     def declared(self) -> Mapping[str, Kind]:
@@ -160,7 +160,7 @@ class ClassSpec(NodeSpec):
 
     def forget(self) -> None:
         """Read the declarations again after the class was decorated."""
-        for name in ("declared", "special", "_rule"):
+        for name in ("declared", "special", "_node_type"):
             vars(self).pop(name, None)
 
     def read_body(self) -> dict[str, Kind]:

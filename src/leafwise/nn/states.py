@@ -34,7 +34,7 @@ from .._text import is_similar, safe_repr, safe_str, short_repr
 from ..core.builtins import INSERTION_ORDERED
 from ..core.codec import AUX_FORMS, AuxForm, aux_form_of
 from ..core.keys import DictKey, given_keys
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import install
 from ..core.words import WORDS, Brackets, Words, brackets
 from ..equality.leaves import are_same
@@ -683,8 +683,8 @@ def _shown_items(items: dict[Any, Any]) -> list[Child]:
 _DICT: Final = INSERTION_ORDERED[dict]
 
 
-class _StateRule(Rule):
-    """The rule of states, whose children come in the order in which they stand.
+class _StateNodeType(NodeType):
+    """The node type of states, whose children come in the order in which they stand.
 
     The aux data is a tuple of the keys. Frameworks call `flatten` and `unflatten` for
     every nested state, so both do no more than they have to.
@@ -726,22 +726,22 @@ class _StateRule(Rule):
 _put_items: Final = vars(State)["_leafwise"].__set__
 
 
-def _keys_as_data(_rule: Rule, aux: Any) -> Any:
+def _keys_as_data(_node_type: NodeType, aux: Any) -> Any:
     return list(aux)
 
 
-def _brackets(_rule: Rule, aux: Any, arity: int) -> Brackets:
+def _brackets(_node_type: NodeType, aux: Any, arity: int) -> Brackets:
     opening, labels, closing = brackets(_DICT, given_keys(aux), arity)
     return f"CustomNode(State[{opening}", labels, f"{closing}])"
 
 
-WORDS[_StateRule] = Words(data=_keys_as_data, brackets=_brackets)
+WORDS[_StateNodeType] = Words(data=_keys_as_data, brackets=_brackets)
 
 _DICT_FORM: Final = aux_form_of(_DICT)
 
-AUX_FORMS[_StateRule] = AuxForm(
+AUX_FORMS[_StateNodeType] = AuxForm(
     fits=lambda _, arity, aux: type(aux) is tuple and len(set(aux)) == arity,
     write=lambda _, aux, writer: _DICT_FORM.write(_DICT, given_keys(aux), writer),
     read=lambda _, data: _DICT_FORM.read(_DICT, data).ordered,
 )
-install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])
+install(State, _StateNodeType, bridge=True, where=__name__.partition(".")[0])

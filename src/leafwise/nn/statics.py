@@ -19,7 +19,7 @@ from .._text import safe_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..equality import exact
 from ..fields import Kind
-from .checks import have_types, rule_of
+from .checks import have_types, node_type_of
 
 
 if TYPE_CHECKING:
@@ -350,10 +350,10 @@ def _copy_nodes(value: Any, copies: dict[int, Any], depth: int) -> Any:
         return _copy_container(value, value, enumerate(value), copies, depth)
     if cls in _MAPPINGS:
         return _copy_container(value, value.values(), value.items(), copies, depth)
-    rule = rule_of(cls)
-    if rule is None or cls.__eq__ is object.__eq__:
+    node_type = node_type_of(cls)
+    if node_type is None or cls.__eq__ is object.__eq__:
         return value
-    children, aux = rule.flatten(value)
+    children, aux = node_type.flatten(value)
     if aux is value:
         return value
     parts = [*children, aux]
@@ -361,7 +361,7 @@ def _copy_nodes(value: Any, copies: dict[int, Any], depth: int) -> Any:
     if cls.__hash__ is not None and all(map(is_, part_copies, parts)):
         return value  # it is immutable, and so are its parts
     aux_copy = part_copies.pop()
-    return rule.unflatten(aux_copy, part_copies)
+    return node_type.unflatten(aux_copy, part_copies)
 
 
 def _copy_container(

@@ -35,7 +35,7 @@ from ..show.pretty import pformat
 from ..show.sketch import Child, Contents, Sketch
 from ..show.text import bytes_text
 from .checks import DataNode, check_level, new_stamp
-from .instance import ObjectRule
+from .instance import ObjectNodeType
 from .spec import NodeSpec
 from .statics import Kinds, Statics, fields_of, statics_for
 
@@ -596,17 +596,17 @@ def _flatten(node: Any) -> tuple[tuple[Any], Statics]:
     return (record.value,), type(node).__leafwise__.bare
 
 
-class _VariableRule(ObjectRule):
+class _VariableNodeType(ObjectNodeType):
     def compared_aux(self, aux: Statics) -> Any:
         return aux.fields.static, aux.seen  # as fingerprints always had it
 
 
-def _rule(cls: type, **options: Any) -> ObjectRule:
-    return _VariableRule(cls, _flatten, _fill, **options)
+def _node_type(cls: type, **options: Any) -> ObjectNodeType:
+    return _VariableNodeType(cls, _flatten, _fill, **options)
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
-install(Variable, _rule, inherit=True, bridge=True, where=_PACKAGE)
+install(Variable, _node_type, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T], kind=Kind.PARAMETER):

@@ -54,7 +54,7 @@ def tree_is_leaf(
         (True, False, False)
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return context.rule_of(tree) is None
+    return context.node_type_of(tree) is None
 
 
 def all_leaves(
@@ -78,7 +78,7 @@ def all_leaves(
         (True, False)
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return all(context.rule_of(item) is None for item in iterable)
+    return all(context.node_type_of(item) is None for item in iterable)
 
 
 class OneLevel(NamedTuple):
@@ -131,20 +131,20 @@ def tree_flatten_one_level(
         [1, (2, 3)]
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    rule = context.rule_of(tree)
-    if rule is None:
+    node_type = context.node_type_of(tree)
+    if node_type is None:
         raise StructureError(
             f"a leaf has no children to flatten: {short_repr(tree)} "
             f"({type(tree).__qualname__})"
         )
-    children, aux = rule.flatten(tree)
+    children, aux = node_type.flatten(tree)
     arity = len(children)
-    treedef = make_treedef(((arity, rule, arity, aux),), arity, context.view)
+    treedef = make_treedef(((arity, node_type, arity, aux),), arity, context.view)
     data = treedef.node_data()
     return OneLevel(
         children=list(children),
         aux=None if data is None else data[1],
-        keys=tuple(rule.keys(aux, arity)),
+        keys=tuple(node_type.keys(aux, arity)),
         type=type(tree),
         unflatten=treedef.unflatten,
     )
@@ -177,10 +177,10 @@ def tree_children(
         ([2, [1]], [])
     """
     context = context_of(is_leaf, namespace=namespace)
-    rule = context.rule_of(tree)
-    if rule is None:
+    node_type = context.node_type_of(tree)
+    if node_type is None:
         return []
-    children, _ = rule.flatten(tree)
+    children, _ = node_type.flatten(tree)
     return list(children)
 
 
@@ -347,21 +347,23 @@ are registered'
     if context.stops_at(tree):
         return "a leaf: is_leaf matches it"
     view = context.view
-    rule = view.resolve(cls)
-    if rule is None:
+    node_type = view.resolve(cls)
+    if node_type is None:
         return f"a leaf: {_why_leaf(cls, view)}"
-    if rule.cls is not cls:  # one rule for all classes of a form
-        return f"a node: {cls.__qualname__} is a {rule.name.partition(' ')[0]}"
-    if not rule.where:
+    if node_type.cls is not cls:  # one node type for all classes of a form
+        return f"a node: {cls.__qualname__} is a {node_type.name.partition(' ')[0]}"
+    if not node_type.where:
         return f"a node: {cls.__qualname__} is a built-in node type"
     scope = (
-        f"in namespace {safe_repr(rule.namespace)}" if rule.namespace else "globally"
+        f"in namespace {safe_repr(node_type.namespace)}"
+        if node_type.namespace
+        else "globally"
     )
     name = cls.__qualname__
     if view.registered(cls) is None:
         base = next(b for b in cls.__mro__[1:] if view.registered(b) is not None)
         name = f"{name} inherits from {base.__qualname__}, which"
-    return f"a node: {name} was registered {scope} at {rule.where}"
+    return f"a node: {name} was registered {scope} at {node_type.where}"
 
 
 def _why_leaf(cls: type, view: View) -> str:
@@ -377,12 +379,16 @@ def _why_leaf(cls: type, view: View) -> str:
         if view_of(other).registered(cls) is not None:
             return f"{name} is registered in namespace {safe_repr(other)} only"
     for base in cls.__mro__[1:]:
-        rule = view.registered(base)
-        if rule is not None and rule.adapt is not None and not rule.adapt(cls):
+        node_type = view.registered(base)
+        if (
+            node_type is not None
+            and node_type.adapt is not None
+            and not node_type.adapt(cls)
+        ):
             return (
                 f"{name} is a subclass of {_other(base, cls)} that opted to be a leaf"
             )
-        if base in BUILTINS or rule is not None:
+        if base in BUILTINS or node_type is not None:
             return (
                 f"{name} is a subclass of {_other(base, cls)}, and subclasses are "
                 "leaves unless they are registered"

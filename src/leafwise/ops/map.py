@@ -935,11 +935,11 @@ def tree_map_shared(
     open_keys: list[tuple[int, ...]] = []  # in the memo, of the nodes down to here
     results: list[Any] = []  # of children whose parents are not rebuilt yet
     steps = Walk(tree, context.view, context.stop, leaving=True)
-    for _, node, rule, is_leaving in steps:
+    for _, node, node_type, is_leaving in steps:
         if is_leaving:
             children, aux = steps.flatten()
             start = len(results) - len(children)
-            result = rule.unflatten(aux, results[start:])  # type: ignore[union-attr]
+            result = node_type.unflatten(aux, results[start:])  # type: ignore[union-attr]
             results[start:] = [result]
             memo[open_keys.pop()] = result
             continue
@@ -948,7 +948,7 @@ def tree_map_shared(
         if key in memo:
             results.append(memo[key])
             steps.skip()
-        elif rule is None:
+        elif node_type is None:
             try:
                 result = f(node, *row)
             except Exception as error:  # of the function: it gains a note
@@ -961,7 +961,7 @@ def tree_map_shared(
             open_keys.append(key)
             children, aux = steps.flatten()
             arity = len(children)
-            others: list[Any] = [rule.match(aux, arity, other) for other in row]
+            others: list[Any] = [node_type.match(aux, arity, other) for other in row]
             columns.append((children, others))
             rows_below = list(zip(*others, strict=True)) if row else [()] * arity
             rows += reversed(rows_below)

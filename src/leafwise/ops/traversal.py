@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from .._records import MISSING, Missing
 from ..core.context import Context, context_of, flatten_by
 from ..core.keypath import ROOT, KeyPath
-from ..core.node import Rule, items_by_key, with_items
+from ..core.node import NodeType, items_by_key, with_items
 from ..core.registry import GLOBAL
 from ..core.walk import Walk
 from ..errors import CycleError, StructureError
@@ -395,12 +395,12 @@ class _Visit:
 
     def run(self) -> Any:
         """Visit the tree."""
-        for _, node, rule, is_leaving in self.steps:
+        for _, node, node_type, is_leaving in self.steps:
             if is_leaving:
                 self.open_nodes.pop()
-                result = self._rebuild(node, rule)
+                result = self._rebuild(node, node_type)
             else:
-                result = self._enter(node, rule)
+                result = self._enter(node, node_type)
                 if result is _BELOW:
                     continue
                 if result is DELETE:
@@ -414,7 +414,7 @@ class _Visit:
             raise StructureError("the root of a tree cannot be deleted", path=ROOT)
         return result
 
-    def _enter(self, node: Any, rule: Rule | None) -> Any:
+    def _enter(self, node: Any, node_type: NodeType | None) -> Any:
         """Return what stands in place of a node or leaf.
 
         This is `_BELOW` if it is a node, and the walk goes on to its children.
@@ -430,8 +430,8 @@ class _Visit:
             return DELETE
         is_new = result is not node
         if is_new:
-            rule = self.steps.replace(result)
-        if rule is None:
+            node_type = self.steps.replace(result)
+        if node_type is None:
             return result
         if self.context.stop is not None and self.context.stops_at(result):
             self.steps.skip()
@@ -471,7 +471,7 @@ class _Visit:
         leaves, treedef = flatten_by(self.tree, self.context.view, None)
         return treedef.walk(leaves, depth_of, lambda _leaf: 0)  # type: ignore[no-any-return]
 
-    def _rebuild(self, node: Any, rule: Any) -> Any:
+    def _rebuild(self, node: Any, node_type: Any) -> Any:
         """Return a node with its visited children; itself if nothing changed."""
         children, aux = self.steps.flatten()
         start = len(self.results) - len(children)
@@ -480,15 +480,17 @@ class _Visit:
         if list(map(id, results)) == list(map(id, children)):
             return node
         if not any(result is DELETE for result in results):
-            return rule.unflatten(aux, results)
-        if rule.item_key is not None:
-            items = items_by_key(rule, node)
-            for key, result in zip(rule.keys(aux, len(children)), results, strict=True):
+            return node_type.unflatten(aux, results)
+        if node_type.item_key is not None:
+            items = items_by_key(node_type, node)
+            for key, result in zip(
+                node_type.keys(aux, len(children)), results, strict=True
+            ):
                 if result is DELETE:
                     del items[key.entry]
                 else:
                     items[key.entry] = result
-            return with_items(rule, node, items)
+            return with_items(node_type, node, items)
         path = self.steps.path()
         raise StructureError(
             f"a child of the {type(node).__name__} at {path.where()} cannot be "
@@ -534,6 +536,6 @@ def tree_walk(
     """
     context = context_of(is_leaf, namespace=namespace)
     steps = Walk(tree, context.view, context.stop, leaving=bottom_up)
-    for _, node, rule, is_leaving in steps:
-        if rule is None or is_leaving == bottom_up:
+    for _, node, node_type, is_leaving in steps:
+        if node_type is None or is_leaving == bottom_up:
             yield steps.path(), node

@@ -83,10 +83,10 @@ class Numbering:
 
     def _children(self, node: Any) -> set[tuple[Any, int]]:
         """Return the keys of a node's children, each with the number of the child."""
-        rule = self.context.rule_of(node)
-        if rule is None:
+        node_type = self.context.node_type_of(node)
+        if node_type is None:
             return set()
-        children = children_of(node, rule)
+        children = children_of(node, node_type)
         return {(key, self.of(child)) for key, child in children.items()}
 
     def _number(self, key: Hashable) -> int:
@@ -120,8 +120,8 @@ class Numbering:
 
         These are the items of a list; in any other part, the lists.
         """
-        rule = self.context.view.resolve(type(part))
-        is_list = rule is not None and rule.is_sequence
+        node_type = self.context.view.resolve(type(part))
+        is_list = node_type is not None and node_type.is_sequence
 
         def is_end(node: Any) -> bool:
             return node is not part and (is_list or self._is_list(node))
@@ -129,11 +129,13 @@ class Numbering:
         return is_end
 
     def _is_list(self, node: Any) -> bool:
-        rule = self.context.view.resolve(type(node))
-        return rule is not None and rule.is_sequence
+        node_type = self.context.view.resolve(type(node))
+        return node_type is not None and node_type.is_sequence
 
     def _is_part(self, leaf: Any) -> bool:
-        return id(leaf) not in self._large and self.context.rule_of(leaf) is not None
+        return (
+            id(leaf) not in self._large and self.context.node_type_of(leaf) is not None
+        )
 
     def by_key(
         self,

@@ -25,7 +25,7 @@ from .._records import MISSING
 from ..core.context import Context, path_of
 from ..core.keypath import ROOT, KeyPath, Link, follow_link, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule, items_by_key, with_items
+from ..core.node import NodeType, items_by_key, with_items
 from ..core.registry import View
 from ..errors import EditError
 from ..fields import Marked
@@ -97,7 +97,7 @@ def is_placed(edit: Edit) -> bool:
 # ------------------------------------------------------------------ edited objects
 
 
-class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
+class Edited(dict[int, tuple[Place, NodeType, frozenset[str]]]):
     """The objects that edits made and that are validated when all edits are done.
 
     Each is validated once, with all of its new values, and its children before it.
@@ -110,7 +110,7 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
         link: KeyPath | Link,
         node: Any,
         new_node: Any,
-        rule: Rule,
+        node_type: NodeType,
         edits: Iterable[Any],
     ) -> None:
         """Note that an object was made of another one, after all that are in it.
@@ -119,7 +119,7 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
             link: Where it is, as a link or its path.
             node: The object before.
             new_node: The object.
-            rule: The rule of both.
+            node_type: The node type of both.
             edits: The edits at its keys.
         """
         changed = frozenset(
@@ -130,7 +130,7 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
         if id(node) in self:  # by an edit before this one
             _, _, changed_before = self.pop(id(node))
             changed |= changed_before
-        self[id(new_node)] = Place(link, new_node), rule, changed
+        self[id(new_node)] = Place(link, new_node), node_type, changed
 
     def validate(self) -> None:
         """Run the validation of the objects' classes.
@@ -138,8 +138,8 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for place, rule, changed in self.values():
-            validate: Any = rule.attributes.validate
+        for place, node_type, changed in self.values():
+            validate: Any = node_type.attributes.validate
             call_at(validate, (place.value, changed), place)
 
 
@@ -174,7 +174,7 @@ class NodeEdits:
     Attributes:
         link: Where it is.
         node: The node.
-        rule: Its rule.
+        node_type: Its node type.
         above: The node above it, None for the root.
         below: The nodes that have edits below this one, by key.
         edits: The edits at its keys. Several at one key are insertions, but for one.
@@ -182,18 +182,27 @@ class NodeEdits:
         values: If it is a mapping, new values of items, which need no edit for each.
     """
 
-    __slots__ = ("above", "aux", "below", "edits", "link", "node", "rule", "values")
+    __slots__ = (
+        "above",
+        "aux",
+        "below",
+        "edits",
+        "link",
+        "node",
+        "node_type",
+        "values",
+    )
 
     def __init__(
         self,
         node: Any,
-        rule: Any,
+        node_type: Any,
         above: NodeEdits | None = None,
         key: Any = None,
     ) -> None:
         self.link: Link = Link() if above is None else Link(above.link, key)
         self.node: Any = node
-        self.rule: Any = rule
+        self.node_type: Any = node_type
         self.above: NodeEdits | None = above
         self.below: dict[Any, NodeEdits] = {}
         self.edits: KeyEdits = []
@@ -219,11 +228,11 @@ class NodeEdits:
         node = self.node
         edits = self.edits
         if self.aux is not MISSING:
-            children, _ = self.rule.flatten(node)
-            node = call_at(self.rule.unflatten, (self.aux, list(children)), self)
+            children, _ = self.node_type.flatten(node)
+            node = call_at(self.node_type.unflatten, (self.aux, list(children)), self)
         if self.values:
-            items = {**self.rule.items(node), **self.values}
-            node = self.rule.from_items(self.rule.rest(node), items)
+            items = {**self.node_type.items(node), **self.values}
+            node = self.node_type.from_items(self.node_type.rest(node), items)
         if not edits:
             return node
         has_items = type(node) is dict or type(node) is list
@@ -233,7 +242,7 @@ class NodeEdits:
                 return _with_items(node, values)
         if len(edits) > 1:
             self._check()
-        return call_at(changed_node, (self.link, node, self.rule, edits), self)
+        return call_at(changed_node, (self.link, node, self.node_type, edits), self)
 
     def _check(self) -> None:
         """Check that at most one edit of each key is of what is there.
@@ -340,12 +349,12 @@ def edit_at(
         if has_items and isinstance(edit, Set):
             new_node = _with_items(node, {key.entry: edit.value})
         else:
-            rule: Any = view.resolve(type(node))
+            node_type: Any = view.resolve(type(node))
             place = Place(link, node)
             edits = [(key, edit)]
-            new_node = call_at(changed_node, (link, node, rule, edits), place)
-            if record is not None and rule.attributes.validate is not None:
-                record.add(link, node, new_node, rule, edits)
+            new_node = call_at(changed_node, (link, node, node_type, edits), place)
+            if record is not None and node_type.attributes.validate is not None:
+                record.add(link, node, new_node, node_type, edits)
         if has_items and copies is not None:
             copies[id(new_node)] = new_node
         edit = Set(new_node)
@@ -380,8 +389,8 @@ def apply_edits(nodes: Sequence[NodeEdits], record: Edited | None = None) -> Any
         if not step.is_changed:
             continue
         new_node = step.changed()
-        if record is not None and step.rule.attributes.validate is not None:
-            record.add(step.link, step.node, new_node, step.rule, step.edits)
+        if record is not None and step.node_type.attributes.validate is not None:
+            record.add(step.link, step.node, new_node, step.node_type, step.edits)
         if step.above is None:
             new_tree = new_node
         else:
@@ -453,8 +462,8 @@ class _EditedNodes:
         child = parent.below.get(key)
         if child is None:
             node = read(key, parent.node, self._view)
-            rule = self._view.resolve(type(node))
-            child = NodeEdits(node, rule, parent, key)
+            node_type = self._view.resolve(type(node))
+            child = NodeEdits(node, node_type, parent, key)
             parent.below[key] = child
             self.in_order.append(child)
         return child
@@ -477,7 +486,7 @@ def _already_exists(link: KeyPath | Link, key: Any) -> EditError:
 def changed_node(
     link: KeyPath | Link,
     node: Any,
-    rule: Rule,
+    node_type: NodeType,
     edits: KeyEdits,
 ) -> Any:
     """Return a node with edits applied, each with its key.
@@ -485,26 +494,26 @@ def changed_node(
     Args:
         link: Where the node is, as a link or its path.
         node: The node.
-        rule: Its rule.
+        node_type: Its node type.
         edits: The edits.
 
     Raises:
         EditError: The node does not allow one.
     """
-    if rule.is_mapping:
-        items = _changed_mapping(link, rule.items(node), edits)
-        return rule.from_items(rule.rest(node), items)
+    if node_type.is_mapping:
+        items = _changed_mapping(link, node_type.items(node), edits)
+        return node_type.from_items(node_type.rest(node), items)
     moves_items = any(type(edit) is Move or is_placed(edit) for _, edit in edits)
-    if rule.is_sequence and (moves_items or not rule.is_fixed):
-        items = _change_items(link, rule.items(node), edits)
+    if node_type.is_sequence and (moves_items or not node_type.is_fixed):
+        items = _change_items(link, node_type.items(node), edits)
         size = len(items)
-        new_node = rule.from_items(rule.rest(node), items)
+        new_node = node_type.from_items(node_type.rest(node), items)
         if len(new_node) == size:
             return new_node
         name = type(node).__name__
         most = len(new_node)
         raise _refusal(link, f"the {name} at {{where}} can hold at most {most} items")
-    return _changed_object(link, node, rule, edits)
+    return _changed_object(link, node, node_type, edits)
 
 
 def _changed_mapping(
@@ -604,15 +613,15 @@ def _change_items(
 def _changed_object(
     link: KeyPath | Link,
     node: Any,
-    rule: Rule,
+    node_type: NodeType,
     edits: KeyEdits,
 ) -> Any:
     """Return an object with edits applied to its children and static values."""
-    old_children, aux = rule.flatten(node)
+    old_children, aux = node_type.flatten(node)
     children = list(old_children)
-    keys = rule.keys(aux, len(children))
+    keys = node_type.keys(aux, len(children))
     positions = {key: position for position, key in enumerate(keys)}
-    static_names = () if has_kinds(node) else rule.attributes.static_names(node)
+    static_names = () if has_kinds(node) else node_type.attributes.static_names(node)
     static_values: dict[str, Any] = {}
     other_edits: KeyEdits = []
     for key, edit in edits:
@@ -623,11 +632,11 @@ def _changed_object(
             static_values[key.name] = edit.value
         else:
             other_edits.append((key, edit))
-    if static_values and rule.attributes.with_static is not None:
-        aux = rule.attributes.with_static(aux, static_values)
-    new_node = rule.unflatten(aux, children)
+    if static_values and node_type.attributes.with_static is not None:
+        aux = node_type.attributes.with_static(aux, static_values)
+    new_node = node_type.unflatten(aux, children)
     if other_edits:
-        members = _Members(link, node, new_node, rule)
+        members = _Members(link, node, new_node, node_type)
         members.change(other_edits)
     return new_node
 
@@ -639,7 +648,7 @@ class _Members:
         link: Where it is, as a link or its path.
         node: The object that it was made of.
         new_node: The object.
-        rule: The rule of both.
+        node_type: The node type of both.
     """
 
     def __init__(
@@ -647,15 +656,15 @@ class _Members:
         link: KeyPath | Link,
         node: Any,
         new_node: Any,
-        rule: Rule,
+        node_type: NodeType,
     ) -> None:
         self.link = link
         self.node = node
         self.new_node = new_node
-        self.rule = rule
+        self.node_type = node_type
         self.extras: Any = None
-        if rule.attributes.extras is not None:
-            self.extras = rule.attributes.extras(new_node)
+        if node_type.attributes.extras is not None:
+            self.extras = node_type.attributes.extras(new_node)
 
     def change(self, edits: KeyEdits) -> None:
         """Apply edits.
@@ -740,44 +749,44 @@ _ITEMS: Final = _Store(getitem, setitem, delitem)
 # ---------------------------------------------------- nodes taken apart and remade
 
 
-def item_key(node: Any, rule: Rule) -> type | None:
+def item_key(node: Any, node_type: NodeType) -> type | None:
     """Return the type of the keys of a node's items.
 
     That is `DictKey` for a mapping and `SequenceKey` for a sequence, if there can be
     such nodes with other items; None for any other node.
     """
-    if rule.is_mapping or isinstance(node, MutableMapping):
+    if node_type.is_mapping or isinstance(node, MutableMapping):
         return DictKey
-    is_list = rule.is_sequence or isinstance(node, MutableSequence)
+    is_list = node_type.is_sequence or isinstance(node, MutableSequence)
     return SequenceKey if is_list else None
 
 
-def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
+def entries_of(node: Any, node_type: NodeType) -> dict[Any, Any]:
     """Return the items of a mapping or sequence by key or position, as it has them."""
-    if rule.item_key is not None:
-        return items_by_key(rule, node)
+    if node_type.item_key is not None:
+        return items_by_key(node_type, node)
     return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
 
 
-def with_entries(node: Any, rule: Rule, entries: dict[Any, Any]) -> Any:
+def with_entries(node: Any, node_type: NodeType, entries: dict[Any, Any]) -> Any:
     """Return a mapping or sequence of the type of a node with other items.
 
     Args:
         node: The node.
-        rule: Its rule.
+        node_type: Its node type.
         entries: The new items by key or position, in a dict that may be kept; those of
             a sequence in their order.
     """
-    if rule.item_key is not None:
-        return with_items(rule, node, entries)
-    key_class: Any = item_key(node, rule)
-    old = entries_of(node, rule)
+    if node_type.item_key is not None:
+        return with_items(node_type, node, entries)
+    key_class: Any = item_key(node, node_type)
+    old = entries_of(node, node_type)
     edits: KeyEdits = [
         (key_class(key), Set(value) if key in old else Insert(value))
         for key, value in entries.items()
     ]
     edits += [(key_class(key), Delete()) for key in old if key not in entries]
-    return changed_node(Link(), node, rule, edits)
+    return changed_node(Link(), node, node_type, edits)
 
 
 # ------------------------------------------------------------------------ insertions
@@ -806,7 +815,7 @@ def insertions(
         )
     edits: list[tuple[KeyPath, Edit]] = []
     for holder in holders:
-        key = _new_key(holder, step, context.rule_of(holder.value))
+        key = _new_key(holder, step, context.node_type_of(holder.value))
         edits.append((path_below(holder.path, key), Insert(value)))
     return edits
 
@@ -814,22 +823,22 @@ def insertions(
 def _new_key(
     holder: Place,
     step: Step,
-    rule: Rule | None,
+    node_type: NodeType | None,
 ) -> Any:
     """Return the key of a new child.
 
     Args:
         holder: The node that gets it.
         step: The step to it.
-        rule: The rule of the node, None for a leaf.
+        node_type: The node type of the node, None for a leaf.
 
     Raises:
         EditError: The node can have no such child.
     """
     node = holder.value
     cls: Any = GetAttrKey
-    if rule is not None:
-        cls = item_key(node, rule) or GetAttrKey
+    if node_type is not None:
+        cls = item_key(node, node_type) or GetAttrKey
     key = step.key
     if type(key) is str and cls is DictKey:
         key = DictKey(key)
@@ -842,8 +851,8 @@ def _new_key(
     fits = type(key) is cls
     if type(key) is GetAttrKey and has_kinds(node):
         fits = True
-    if rule is None or not fits:
-        kind = "leaf" if rule is None else type(node).__name__
+    if node_type is None or not fits:
+        kind = "leaf" if node_type is None else type(node).__name__
         where = place_text(holder.path)
         raise EditError(
             f"cannot insert at {step.text!r} into the {kind} at {where}",

@@ -34,8 +34,8 @@ from .._text import FAULTS, nearest_names, safe_str, short_repr
 from ..core.context import Context, plain_context
 from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
-from ..core.register import DataclassRule
+from ..core.node import NodeType
+from ..core.register import DataclassNodeType
 from ..core.registry import View, remembering
 from ..errors import EditError
 from .patterns import place_text
@@ -210,19 +210,19 @@ def fixed_length(hint: Any) -> int | None:
 # ------------------------------------------------------ unregistered dataclasses
 
 
-def _find_dataclass_rule(cls: type) -> Rule | None:
+def _find_dataclass_node_type(cls: type) -> NodeType | None:
     if not hasattr(cls, "__dataclass_fields__"):
         return None
     with late_imports:  # it is slow to import, but loaded if there are any
         import dataclasses
 
-    return DataclassRule(
+    return DataclassNodeType(
         cls, tuple(field.name for field in dataclasses.fields(cls)), ()
     )
 
 
-dataclass_rule: Final = remembering(_find_dataclass_rule)
-"""Returns the rule by which all fields of a dataclass are children; None for others."""
+dataclass_node_type: Final = remembering(_find_dataclass_node_type)
+"""Returns the node type in which all fields of a dataclass are children; else None."""
 
 
 def opening_dataclasses(context: Context) -> Context:
@@ -234,7 +234,7 @@ def opening_dataclasses(context: Context) -> Context:
     Args:
         context: A context without a predicate.
     """
-    return plain_context(context.view.adopting(dataclass_rule))
+    return plain_context(context.view.adopting(dataclass_node_type))
 
 
 # -------------------------------------------------------------------------- conversion
@@ -276,9 +276,9 @@ float | None
         except (*FAULTS, SyntaxError):  # an annotation may be any expression
             hints = {}
         types = {name: Declared(hint) for name, hint in hints.items()}
-        rule = self.view.resolve(cls)
-        if rule is not None and rule.attributes.declared is not None:
-            for name, declared in rule.attributes.declared(cls).items():
+        node_type = self.view.resolve(cls)
+        if node_type is not None and node_type.attributes.declared is not None:
+            for name, declared in node_type.attributes.declared(cls).items():
                 types[name] = Declared(*declared)
         self._attribute_types[cls] = types
         return types

@@ -41,8 +41,8 @@ from .._text import (
 from ..core.context import Context, context_of
 from ..core.keypath import ROOT, KeyPath, Link, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
-from ..core.register import ItemsRule
+from ..core.node import NodeType
+from ..core.register import ItemsNodeType
 from ..core.registry import GLOBAL, View
 from ..equality import arrays, exact
 from ..equality.arrays import Criteria, UndecidedError, is_array
@@ -1123,38 +1123,38 @@ class _Comparing:
         """Compare two values; return the kind of difference, and the rows below."""
         a = pair.before
         b = pair.after
-        rule = self.context.rule_of(a)
-        other_rule = self.context.rule_of(b)
-        if rule is None and other_rule is None:
+        node_type = self.context.node_type_of(a)
+        other_node_type = self.context.node_type_of(b)
+        if node_type is None and other_node_type is None:
             return ("" if self.values.same(a, b) else "value"), ()
-        if rule is not other_rule or rule is None:
+        if node_type is not other_node_type or node_type is None:
             return "type", ()
-        if rule.item_key is None:
-            return self.nodes(a, b, rule)
+        if node_type.item_key is None:
+            return self.nodes(a, b, node_type)
         # What is in containers of other libraries beside their items does not count.
-        if not isinstance(rule, ItemsRule):
-            aux = rule.rest(a)
-            other_aux = rule.rest(b)
+        if not isinstance(node_type, ItemsNodeType):
+            aux = node_type.rest(a)
+            other_aux = node_type.rest(b)
             if aux is not other_aux and not exact.same(aux, other_aux):
                 return "aux", ()
-        if rule.is_mapping:
-            return self.mappings(a, b, rule)
-        return self.sequences(pair, rule)
+        if node_type.is_mapping:
+            return self.mappings(a, b, node_type)
+        return self.sequences(pair, node_type)
 
     def mappings(
         self,
         a: Any,
         b: Any,
-        rule: Rule,
+        node_type: NodeType,
     ) -> tuple[str, Rows]:
         """Compare two mappings: first the old keys in their order, then the new ones.
 
         Where the order of keys is structure, and those of both are in another order,
         the record holds both as a whole.
         """
-        items = rule.items(a)
-        other_items = rule.items(b)
-        if not _is_order_same(items, other_items, a, b, rule):
+        items = node_type.items(a)
+        other_items = node_type.items(b)
+        if not _is_order_same(items, other_items, a, b, node_type):
             return "aux", ()
         rows: list[Any] = []
         skips = self.values.equal_nan
@@ -1174,14 +1174,14 @@ class _Comparing:
     def sequences(
         self,
         pair: _Pair,
-        rule: Rule,
+        node_type: NodeType,
     ) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are matched, or by position."""
-        items = rule.items(pair.before)
-        other_items = rule.items(pair.after)
+        items = node_type.items(pair.before)
+        other_items = node_type.items(pair.after)
         keys = self.aligned(items, other_items, pair) if self.aligns else None
-        if keys is None and rule.is_fixed:
-            return self.nodes(pair.before, pair.after, rule)
+        if keys is None and node_type.is_fixed:
+            return self.nodes(pair.before, pair.after, node_type)
         if keys is None:
             positions = range(len(items))
             other_positions = range(len(other_items))
@@ -1260,23 +1260,23 @@ class _Comparing:
         self,
         a: Any,
         b: Any,
-        rule: Rule,
+        node_type: NodeType,
     ) -> tuple[str, Rows]:
         """Compare two nodes with a fixed number of children."""
-        children, aux = rule.flatten(a)
-        other_children, other_aux = rule.flatten(b)
-        keys = rule.keys(aux, len(children))
-        if keys != rule.keys(other_aux, len(other_children)):
+        children, aux = node_type.flatten(a)
+        other_children, other_aux = node_type.flatten(b)
+        keys = node_type.keys(aux, len(children))
+        if keys != node_type.keys(other_aux, len(other_children)):
             return ("type" if isinstance(a, tuple) else "aux"), ()
         pairs = zip(keys, children, other_children, strict=True)
         rows: list[Any] = []
         for key, x, y in pairs:
             if not self.same_at_sight(x, y):
                 rows.append((key, x, y, "", None))
-        if rule.same(aux, other_aux):
+        if node_type.same(aux, other_aux):
             return "", rows
-        names = rule.attributes.static_names(a)
-        if not names or names != rule.attributes.static_names(b):
+        names = node_type.attributes.static_names(a)
+        if not names or names != node_type.attributes.static_names(b):
             return "aux", ()
         statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
         changes = [
@@ -1294,7 +1294,7 @@ def _is_order_same(
     other_items: dict[Any, Any],
     a: Any,
     b: Any,
-    rule: Rule,
+    node_type: NodeType,
 ) -> bool:
     """Return whether two mappings have their common keys in one order, if it counts."""
     keys = tuple(items)
@@ -1302,19 +1302,21 @@ def _is_order_same(
     if items.keys() == other_items.keys():
         if keys == other_keys and all(type(key) is str for key in keys):
             return True
-        _, aux = rule.flatten(a)
-        _, other_aux = rule.flatten(b)
-        return rule.same(aux, other_aux)
+        _, aux = node_type.flatten(a)
+        _, other_aux = node_type.flatten(b)
+        return node_type.same(aux, other_aux)
     common = [key for key in items if key in other_items]
     if common == [key for key in other_items if key in items]:
         return True
-    return not _counts_order(keys, rule) and not _counts_order(other_keys, rule)
+    return not _counts_order(keys, node_type) and not _counts_order(
+        other_keys, node_type
+    )
 
 
-def _counts_order(keys: tuple[Any, ...], rule: Rule) -> bool:
+def _counts_order(keys: tuple[Any, ...], node_type: NodeType) -> bool:
     """Return whether other keys come first if the keys are inserted backwards."""
-    order = rule.order(keys)
-    other_order = rule.order(keys[::-1])
+    order = node_type.order(keys)
+    other_order = node_type.order(keys[::-1])
     return not exact.same(order, other_order)
 
 
@@ -1613,7 +1615,7 @@ def _brief(value: Any) -> str:
     if _is_many(value):
         return array_text(value)
     context = context_of()
-    if context.rule_of(value) is None:
+    if context.node_type_of(value) is None:
         return short_repr(value)
     try:
         leaves, treedef = context.flatten(value)
@@ -1723,15 +1725,15 @@ def _members(node: Any, view: View) -> tuple[Any, Any]:
     Those of a mapping or an object have names, those of a sequence positions. A leaf
     has none, and the class is None.
     """
-    rule = view.resolve(type(node))
-    if rule is None:
+    node_type = view.resolve(type(node))
+    if node_type is None:
         return None, {}
-    key_class = item_key(node, rule)
+    key_class = item_key(node, node_type)
     if key_class is SequenceKey or isinstance(node, Mapping):
         return key_class, node
     if key_class is DictKey:
-        return DictKey, entries_of(node, rule)
-    fields = {key.name: value for key, value in fields_of(node, rule).items()}
+        return DictKey, entries_of(node, node_type)
+    fields = {key.name: value for key, value in fields_of(node, node_type).items()}
     return (GetAttrKey if fields else None), fields
 
 

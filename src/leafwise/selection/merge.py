@@ -17,7 +17,7 @@ from .._text import escape_controls, safe_str, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, Link, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import GLOBAL, lookup
 from ..equality.leaves import Comparison, type_names
 from ..errors import EditError
@@ -43,7 +43,7 @@ from .convert import (
     Converter,
     Declared,
     TypeMismatch,
-    dataclass_rule,
+    dataclass_node_type,
     fixed_length,
     text_of,
     unknown_field,
@@ -146,12 +146,12 @@ class _MergedNode(NodeEdits):
         return node
 
 
-def _data_ids(node: Any, rule: Rule) -> Set[int]:
+def _data_ids(node: Any, node_type: NodeType) -> Set[int]:
     """Return the ids of the items of a container that are data.
 
     In what has no kinds, these are the nodes.
     """
-    children, _ = rule.flatten(node)
+    children, _ = node_type.flatten(node)
     if has_kinds(node):
         return {id(child) for child in children}
     return {id(child) for child in children if lookup(type(child)) is not None}
@@ -169,7 +169,7 @@ def _call(
 
 def _describe(node: Any, context: Context) -> str:
     """Describe a node or leaf in a message."""
-    if context.rule_of(node) is None:
+    if context.node_type_of(node) is None:
         return f"the leaf {short_repr(node)}"
     return with_article(type(node).__name__)
 
@@ -454,10 +454,10 @@ class _Merging:
             return MISSING
         if policy.function is not None:
             return _call(policy.function, (below, above), place)
-        rule = self.rule_of(below, above)
-        other_rule = self.context.view.resolve(type(above))
-        merge = _CASES[self.case_of(place, rule, other_rule)]
-        return merge(self, place, rule, other_rule)
+        node_type = self.node_type_of(below, above)
+        other_node_type = self.context.view.resolve(type(above))
+        merge = _CASES[self.case_of(place, node_type, other_node_type)]
+        return merge(self, place, node_type, other_node_type)
 
     def policy_of(self, place: _Place) -> _Policy:
         """Return the policy that the rules for a place say."""
@@ -467,35 +467,35 @@ class _Merging:
             policy = policy.with_rule(rule)
         return policy
 
-    def rule_of(
+    def node_type_of(
         self,
         below: Any,
         above: Any,
-    ) -> Rule | None:
-        """Return the rule of a node of the first tree, None for a leaf.
+    ) -> NodeType | None:
+        """Return the node type of a node of the first tree, None for a leaf.
 
         A dataclass that is not registered is a node where a mapping is merged into it.
         """
         cls = type(below)
-        rule = self.context.view.resolve(cls)
-        if rule is not None:
-            return rule
-        other_rule = self.context.view.resolve(type(above))
-        if other_rule is None or item_key(above, other_rule) is not DictKey:
+        node_type = self.context.view.resolve(cls)
+        if node_type is not None:
+            return node_type
+        other_node_type = self.context.view.resolve(type(above))
+        if other_node_type is None or item_key(above, other_node_type) is not DictKey:
             return None
-        return dataclass_rule(cls)
+        return dataclass_node_type(cls)
 
     def case_of(
         self,
         place: _Place,
-        rule: Any,
-        other_rule: Any,
+        node_type: Any,
+        other_node_type: Any,
     ) -> str:
         """Return what is to be merged: leaves, mappings, sequences or objects."""
-        if rule is None or other_rule is None:
+        if node_type is None or other_node_type is None:
             return "leaves"
-        key_class = item_key(place.below, rule)
-        if key_class is None or key_class is not item_key(place.above, other_rule):
+        key_class = item_key(place.below, node_type)
+        if key_class is None or key_class is not item_key(place.above, other_node_type):
             return "objects"
         return "mappings" if key_class is DictKey else "sequences"
 
@@ -504,25 +504,25 @@ class _Merging:
     def leaves(
         self,
         place: _Place,
-        rule: Any,
-        other_rule: Any,
+        node_type: Any,
+        other_node_type: Any,
     ) -> Any:
         """Merge a leaf with a leaf, or with a node."""
         has_none = place.below is None or place.above is None
-        return self.choose(place, fits=rule is other_rule or has_none)
+        return self.choose(place, fits=node_type is other_node_type or has_none)
 
     def mappings(
         self,
         place: _Place,
-        rule: Rule,
-        other_rule: Rule,
+        node_type: NodeType,
+        other_node_type: NodeType,
     ) -> Any:
         """Merge two mappings, key by key."""
-        items = entries_of(place.below, rule)
-        others = self.with_typed_keys(place, entries_of(place.above, other_rule))
-        node = self.new_node(place, rule)
+        items = entries_of(place.below, node_type)
+        others = self.with_typed_keys(place, entries_of(place.above, other_node_type))
+        node = self.new_node(place, node_type)
         if has_kinds(place.below):
-            node.data_ids = _data_ids(place.above, other_rule)
+            node.data_ids = _data_ids(place.above, other_node_type)
         is_typed = place.declared.type is not MISSING
         self.merge_children(place, node, items, others, DictKey, is_typed=is_typed)
         return _PENDING
@@ -530,12 +530,12 @@ class _Merging:
     def sequences(
         self,
         place: _Place,
-        rule: Rule,
-        other_rule: Rule,
+        node_type: NodeType,
+        other_node_type: NodeType,
     ) -> Any:
         """Merge two sequences: by position, by a key, or one after the other."""
-        items = entries_of(place.below, rule)
-        others = entries_of(place.above, other_rule)
+        items = entries_of(place.below, node_type)
+        others = entries_of(place.above, other_node_type)
         policy = place.policy
         if policy.pairs is not None:
             pairs = self.pairs(place, policy.pairs, items, others)
@@ -547,11 +547,11 @@ class _Merging:
             pairs += [(-1, position) for position in others]
         else:
             pairs = [(position, position) for position in {**items, **others}]
-        node = self.new_node(place, rule)
+        node = self.new_node(place, node_type)
         node.declared = place.declared.type
         node.length = fixed_length(node.declared)
         if has_kinds(place.below):
-            node.data_ids = _data_ids(place.above, other_rule)
+            node.data_ids = _data_ids(place.above, other_node_type)
         is_typed = node.declared is not MISSING
         children = []
         for position, other_position in pairs:
@@ -572,30 +572,32 @@ class _Merging:
     def objects(
         self,
         place: _Place,
-        rule: Rule,
-        other_rule: Rule,
+        node_type: NodeType,
+        other_node_type: NodeType,
     ) -> Any:
         """Merge two objects of a class, or a mapping into an object, by fields."""
         below = place.below
         other_aux = MISSING
         is_typed = False
-        if rule is other_rule and keys_of(below, rule) == keys_of(place.above, rule):
-            fields = children_of(below, rule)
-            others = children_of(place.above, rule)
-            _, aux = rule.flatten(below)
-            _, other_aux = rule.flatten(place.above)
-            if rule.same(aux, other_aux):
+        if node_type is other_node_type and keys_of(below, node_type) == keys_of(
+            place.above, node_type
+        ):
+            fields = children_of(below, node_type)
+            others = children_of(place.above, node_type)
+            _, aux = node_type.flatten(below)
+            _, other_aux = node_type.flatten(place.above)
+            if node_type.same(aux, other_aux):
                 other_aux = MISSING
             elif place.policy.conflict == "error":
                 return self.choose(place, fits=True)
         else:
-            fields = fields_of(below, rule)
-            new_fields = self.fields_above(place, rule, other_rule, fields)
+            fields = fields_of(below, node_type)
+            new_fields = self.fields_above(place, node_type, other_node_type, fields)
             if new_fields is None:
                 return self.choose(place, fits=False)
             others = {**fields, **new_fields}
-            is_typed = rule is not other_rule
-        node = self.new_node(place, rule)
+            is_typed = node_type is not other_node_type
+        node = self.new_node(place, node_type)
         if place.policy.conflict == "overlay":
             node.aux = other_aux
         self.merge_children(place, node, fields, others, None, is_typed=is_typed)
@@ -606,10 +608,10 @@ class _Merging:
     def new_node(
         self,
         place: _Place,
-        rule: Rule,
+        node_type: NodeType,
     ) -> _MergedNode:
         """Return a node of the first tree, to which edits are then added."""
-        node = _MergedNode(place.below, rule, place.parent, place.key)
+        node = _MergedNode(place.below, node_type, place.parent, place.key)
         self.nodes.append(node)
         return node
 
@@ -634,7 +636,7 @@ class _Merging:
             is_typed: Whether types may be declared for the children.
         """
         children = []
-        takes_values = node.rule.is_mapping and key_class is DictKey
+        takes_values = node.node_type.is_mapping and key_class is DictKey
         for name in {**items, **others}:
             below = items.get(name, MISSING)
             above = others.get(name, MISSING)
@@ -693,11 +695,15 @@ class _Merging:
         These are many, so this saves much of the time of a merge.
         """
         view = self.context.view
-        rule = view.resolve(type(below))
-        if rule is None or not rule.is_mapping or rule is not view.resolve(type(above)):
+        node_type = view.resolve(type(below))
+        if (
+            node_type is None
+            or not node_type.is_mapping
+            or node_type is not view.resolve(type(above))
+        ):
             return _PENDING
-        items = rule.items(below)
-        others = rule.items(above)
+        items = node_type.items(below)
+        others = node_type.items(above)
         types = {type(value) for value in items.values()}
         types.update(type(value) for value in others.values())
         if not types <= view.leaf_types or types & _MARKER_TYPES:
@@ -705,7 +711,7 @@ class _Merging:
         merged = {**items, **others}
         if len(merged) == len(items) and all(map(is_, merged.values(), items.values())):
             return below
-        return rule.from_items(rule.rest(below), merged)
+        return node_type.from_items(node_type.rest(below), merged)
 
     def child(
         self,
@@ -778,8 +784,8 @@ class _Merging:
     def fields_above(
         self,
         place: _Place,
-        rule: Rule,
-        other_rule: Rule,
+        node_type: NodeType,
+        other_node_type: NodeType,
         fields: Mapping[Any, Any],
     ) -> dict[Any, Any] | None:
         """Return the fields of an object to which the second tree gives other values.
@@ -792,10 +798,10 @@ class _Merging:
             EditError: A name is no field, and no rule decides.
         """
         above = place.above
-        if rule is other_rule and rule.attributes.extras is not None:
-            new_fields = fields_of(above, rule)
-        elif item_key(above, other_rule) is DictKey:
-            items = entries_of(above, other_rule)
+        if node_type is other_node_type and node_type.attributes.extras is not None:
+            new_fields = fields_of(above, node_type)
+        elif item_key(above, other_node_type) is DictKey:
+            items = entries_of(above, other_node_type)
             new_fields = {GetAttrKey(name): value for name, value in items.items()}
         else:
             return None
@@ -807,8 +813,8 @@ class _Merging:
         if place.policy.join in ("left", "inner"):
             return {key: new_fields[key] for key in new_fields if key in fields}
         if (
-            rule.attributes.extras is not None
-            and rule.attributes.extras(place.below) is not None
+            node_type.attributes.extras is not None
+            and node_type.attributes.extras(place.below) is not None
         ):
             return new_fields
         if place.policy.decides:
@@ -916,7 +922,7 @@ class _Merging:
             'add a rule for this path, "overlay" or "base", to choose which one wins'
         )
         hint = ""
-        if self.context.rule_of(below) is None:
+        if self.context.node_type_of(below) is None:
             hint = how_to_register(type(below))
         if hint:
             remedy = f"{hint}; {remedy}"

@@ -24,7 +24,7 @@ from .._text import short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import GetAttrKey
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from .changes import NodeEdits, Set, apply_edits
@@ -132,11 +132,11 @@ class _NamedNode(NodeEdits):
         above: _NamedNode | None,
         key: Any,
         node: Any,
-        rule: Rule,
+        node_type: NodeType,
         *,
         is_strict: bool,
     ) -> None:
-        super().__init__(node, rule, above, key)
+        super().__init__(node, node_type, above, key)
         self.name: str | None = "" if above is None else None
         self.is_strict: bool = is_strict
 
@@ -211,21 +211,21 @@ def _siblings(
     start: tuple[_NamedNode | None, Any, Any] = (None, None, tree)
     steps = Descent(start, [tree], context)
     for above, key, value in steps:
-        rule = None if type(value) in leaf_types else context.rule_of(value)
+        node_type = None if type(value) in leaf_types else context.node_type_of(value)
         keys: Sequence[Any] = ()
         children: Sequence[Any] = ()
-        if rule is not None:
-            keys, children = own_children(value, rule)
+        if node_type is not None:
+            keys, children = own_children(value, node_type)
         is_strict = strict if above is None else above.is_strict
-        if is_strict and rule is not None:
-            is_strict = not _is_object(rule, keys)
+        if is_strict and node_type is not None:
+            is_strict = not _is_object(node_type, keys)
             if is_strict and not _is_restorable(value):
                 path = ROOT if above is None else path_below(above.path, key)
                 raise _not_restorable(value, path)
-        if rule is None or not children:
+        if node_type is None or not children:
             yield _Siblings(names.below(above, [key]), [value], above, [key])
             continue
-        node = _NamedNode(above, key, value, rule, is_strict=is_strict)
+        node = _NamedNode(above, key, value, node_type, is_strict=is_strict)
         if nodes is not None:
             nodes.append(node)
         if leaf_types.issuperset(map(type, children)):  # in one go
@@ -271,9 +271,13 @@ class _Names:
 _MOST_KEYS: Final = 1024
 
 
-def _is_object(rule: Rule, keys: Sequence[Any]) -> bool:
+def _is_object(node_type: NodeType, keys: Sequence[Any]) -> bool:
     """Return whether a node has attributes; a named tuple counts as a container."""
-    if rule.is_mapping or rule.is_sequence or issubclass(rule.cls, tuple):
+    if (
+        node_type.is_mapping
+        or node_type.is_sequence
+        or issubclass(node_type.cls, tuple)
+    ):
         return False
     return bool(keys) and all(type(key) is GetAttrKey for key in keys)
 
@@ -477,7 +481,7 @@ def _fits(
     """Return whether a value may stand in place of another one."""
     if type(old) in _WITHOUT_FORM and type(new) in _WITHOUT_FORM:
         return True
-    nodes = [value for value in (old, new) if context.rule_of(value) is not None]
+    nodes = [value for value in (old, new) if context.node_type_of(value) is not None]
     if nodes and not (old is None and nodes == [None]):
         return type(old) is type(new)
     for attribute in ("shape", "dtype"):

@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from .._hooks import hooks
-from ..core.builtins import ContainerRule
+from ..core.builtins import ContainerNodeType
 from ..core.keypath import KeyPath, Link
 from ..core.treedef import (
     PyTreeDef,
@@ -232,14 +232,14 @@ class Cut:
         if not code:
             self._read_leaves(stack)
         for position in range(len(code) - 1, -1, -1):
-            run, rule, arity, aux = code[position]
+            run, node_type, arity, aux = code[position]
             branch = stack.pop()
             if type(branch) is dict:
-                self.steps.append((rule, arity, aux))
+                self.steps.append((node_type, arity, aux))
                 self.node_sources.append(position)
-                self.validates |= rule.attributes.validate is not None
-                self.has_containers_only &= isinstance(rule, ContainerRule)
-                stack += self._children(branch, rule.keys(aux, arity))
+                self.validates |= node_type.attributes.validate is not None
+                self.has_containers_only &= isinstance(node_type, ContainerNodeType)
+                stack += self._children(branch, node_type.keys(aux, arity))
             else:
                 is_inside = branch is _INSIDE or type(branch) is int
                 self._cut_off(branch)
@@ -357,8 +357,10 @@ def _varying_keys(treedef: PyTreeDef) -> Hashable:
     code = code_of(treedef)
     signatures: list[Any] = []
     for position in positions:
-        _, rule, arity, aux = code[position]
+        _, node_type, arity, aux = code[position]
         # objects of `nn` say with one object which fields they have
         fields = getattr(aux, "fields", None)
-        signatures.append(tuple(rule.keys(aux, arity)) if fields is None else fields)
+        signatures.append(
+            tuple(node_type.keys(aux, arity)) if fields is None else fields
+        )
     return tuple(signatures)

@@ -29,11 +29,11 @@ from .._text import (
     safe_str,
     short_repr,
 )
-from ..core.builtins import ContainerRule
+from ..core.builtins import ContainerNodeType
 from ..core.context import Context, plain_context, stopping_context
 from ..core.keypath import ROOT, KeyPath, Link, keystr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, item_keys
-from ..core.node import Rule
+from ..core.node import NodeType
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef, code_of, memo_of, varying_of
 from ..core.walk import PathPredicate, locate
@@ -129,35 +129,35 @@ def call_at(
 # --------------------------------------------------------------- children of a node
 
 
-def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
+def keys_of(node: Any, node_type: NodeType) -> Sequence[Any]:
     """Return the keys of a node's children."""
-    children, aux = rule.flatten(node)
-    return rule.keys(aux, len(children))
+    children, aux = node_type.flatten(node)
+    return node_type.keys(aux, len(children))
 
 
-def own_children(node: Any, rule: Rule) -> tuple[Sequence[Any], Sequence[Any]]:
+def own_children(node: Any, node_type: NodeType) -> tuple[Sequence[Any], Sequence[Any]]:
     """Return the keys and the children of a node, those of a mapping in its order."""
-    if rule.is_mapping:
-        items = rule.items(node)
+    if node_type.is_mapping:
+        items = node_type.items(node)
         return item_keys(tuple(items)), list(items.values())
-    children, aux = rule.flatten(node)
-    return rule.keys(aux, len(children)), children
+    children, aux = node_type.flatten(node)
+    return node_type.keys(aux, len(children)), children
 
 
-def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
+def children_of(node: Any, node_type: NodeType) -> dict[Any, Any]:
     """Return a node's children by key, those of a mapping in its own order."""
-    return dict(zip(*own_children(node, rule), strict=True))
+    return dict(zip(*own_children(node, node_type), strict=True))
 
 
-def fields_of(node: Any, rule: Rule) -> dict[GetAttrKey, Any]:
+def fields_of(node: Any, node_type: NodeType) -> dict[GetAttrKey, Any]:
     """Return children and static attributes of an object by key.
 
     There are none if its children have other keys than names of attributes.
     """
-    fields = children_of(node, rule)
+    fields = children_of(node, node_type)
     if any(type(key) is not GetAttrKey for key in fields):
         return {}
-    for name in rule.attributes.static_names(node):
+    for name in node_type.attributes.static_names(node):
         fields[GetAttrKey(name)] = getattr(node, name)
     return fields
 
@@ -168,9 +168,9 @@ def has_kinds(node: Any) -> bool:
     return description is not None and description.has_kinds
 
 
-def _statics_of(node: Any, rule: Rule) -> Iterator[tuple[Any, Any]]:
+def _statics_of(node: Any, node_type: NodeType) -> Iterator[tuple[Any, Any]]:
     """Yield what a node has beside its children, each value after its key."""
-    for name in rule.attributes.static_names(node):
+    for name in node_type.attributes.static_names(node):
         yield GetAttrKey(name), getattr(node, name)
     if has_kinds(node) and isinstance(node, Mapping):
         for key, item in node.items():
@@ -220,12 +220,12 @@ class _Search:
         start = (Link(), tree, self.automaton.start)
         steps = Descent(start, [tree], context)
         for link, node, state in steps:
-            rule = None if type(node) in leaf_types else context.rule_of(node)
-            if state.is_match and (rule is None or not picks_leaves):
+            node_type = None if type(node) in leaf_types else context.node_type_of(node)
+            if state.is_match and (node_type is None or not picks_leaves):
                 places.append(Place(link, node))
-            if rule is None or state.is_last:
+            if node_type is None or state.is_last:
                 continue
-            way, children = self._way_on(node, rule, state)
+            way, children = self._way_on(node, node_type, state)
             if leaf_types and leaf_types.issuperset(map(type, children)):
                 places += [
                     Place(Link(link, key), children[position])
@@ -243,27 +243,27 @@ class _Search:
     def _way_on(
         self,
         node: Any,
-        rule: Rule,
+        node_type: NodeType,
         state: State,
     ) -> tuple[_Ways, Sequence[Any]]:
         """Return where the pattern goes on below a node, and the node's children."""
         step = state.only_step
         if step is not None:
-            child = _child_at(node, rule, step)
+            child = _child_at(node, node_type, step)
             if child is not None:
                 after = self.automaton.after(state)
                 rows = [(0, child[0], after)] if child else []
                 matches = rows if after.is_match else []
                 return _Ways((), rows, matches), child[1:]
-        children, aux = rule.flatten(node)
-        keys = rule.keys(aux, len(children))
+        children, aux = node_type.flatten(node)
+        keys = node_type.keys(aux, len(children))
         count = len(children)
         if has_kinds(node) and isinstance(node, Sequence):
             count = len(node)  # with items that are no children
         way = self._rows_of(state, keys, count, children)
         if way.rows or step is None or step.key is None:
             return way, children
-        pairs = list(_statics_of(node, rule))
+        pairs = list(_statics_of(node, node_type))
         keys = [key for key, _ in pairs]
         values = [value for _, value in pairs]
         return self._make_rows(state, keys, count, values), values
@@ -307,7 +307,7 @@ _MOST_ROWS: Final = 1024
 
 def _child_at(
     node: Any,
-    rule: Rule,
+    node_type: NodeType,
     step: Step,
 ) -> tuple[Any, ...] | None:
     """Return the child of a dict or sequence at a single key, without the others.
@@ -316,7 +316,7 @@ def _child_at(
         The key and the child; nothing if there is none; None if it takes more to tell.
     """
     key = step.key
-    has_items = isinstance(rule, ContainerRule) or has_kinds(node)
+    has_items = isinstance(node_type, ContainerNodeType) or has_kinds(node)
     if not has_items:
         return None
     if step.item is not None and isinstance(node, Mapping):
@@ -539,8 +539,8 @@ def _has_nodes_of(treedef: PyTreeDef, types: tuple[type, ...]) -> bool:
     key = ("has nodes of", types)
     if key not in memo:
         classes = set()
-        for _, rule, _, aux in code_of(treedef):
-            classes.add(rule.class_of(aux))
+        for _, node_type, _, aux in code_of(treedef):
+            classes.add(node_type.class_of(aux))
         memo[key] = any(issubclass(cls, types) for cls in classes)
     return memo[key]  # type: ignore[no-any-return]  # set just above
 
@@ -610,19 +610,19 @@ def _outermost_nodes(
     """
 
     def stops_at_path(path: KeyPath, node: Any) -> bool:
-        if context.rule_of(node) is None:  # a leaf, which was asked already
+        if context.node_type_of(node) is None:  # a leaf, which was asked already
             return True
         return bool(predicate(context.root + path, node))
 
     def stops(node: Any) -> bool:
-        return context.rule_of(node) is None or bool(predicate(node))
+        return context.node_type_of(node) is None or bool(predicate(node))
 
     test: Any = PathPredicate(stops_at_path) if with_path else stops
     try:
         leaves, treedef = Context(context.view, test).flatten(tree)
     except FAULTS:  # a predicate that is not made for nodes
         return None
-    flags = tuple(context.rule_of(leaf) is not None for leaf in leaves)
+    flags = tuple(context.node_type_of(leaf) is not None for leaf in leaves)
     if not any(flags) or _is_true_of_anything(predicate, with_path=with_path):
         return None
     return LeafPicks(leaves, treedef, flags)
@@ -923,20 +923,20 @@ def _first_missing(
         depth += 1
     node = place.value
     where = place_text(context.root + place.path)
-    rule = context.rule_of(node)
-    if rule is None:
+    node_type = context.node_type_of(node)
+    if node_type is None:
         hint = how_to_register(type(node))
         return f"{where} is a leaf: {short_repr(node)}" + (hint and f"; {hint}")
-    keys = list(keys_of(node, rule))
+    keys = list(keys_of(node, node_type))
     entries = [getattr(key, "entry", key) for key in keys]
-    keys += [GetAttrKey(name) for name in rule.attributes.static_names(node)]
+    keys += [GetAttrKey(name) for name in node_type.attributes.static_names(node)]
     if not keys:
         return f"the {type(node).__name__} at {where} is empty"
     step = steps[depth]
     names = [escape_controls(name_of((key,))) for key in keys]
     has = f"the {type(node).__name__} at {where} has"
     if step.having is not None:
-        return _no_item_with(step.having, children_of(node, rule).values(), has)
+        return _no_item_with(step.having, children_of(node, node_type).values(), has)
     if type(step.key) is SequenceKey and type(keys[0]) is SequenceKey:
         count = "1 item" if len(keys) == 1 else f"{len(keys)} items"
         return f"{has} {count}"

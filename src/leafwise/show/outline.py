@@ -320,13 +320,13 @@ class _Reader:
         """
         total = 0
         for value in values:
-            rule = self.context.rule_of(value)
-            if rule is None:
+            node_type = self.context.node_type_of(value)
+            if node_type is None:
                 total += 1
                 continue
             if id(value) not in self.counts:
                 self.counts[id(value)] = value, _ENDLESS  # for what contains itself
-                children, _ = rule.flatten(value)
+                children, _ = node_type.flatten(value)
                 self.counts[id(value)] = value, self.count_leaves(children)
             _, number = self.counts[id(value)]
             total = min(total + number, _ENDLESS)

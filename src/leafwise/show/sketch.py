@@ -101,19 +101,21 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
                 return None
             cls = type(None) if value.type is None else value.type
             return _sketch(cls, value.entries(), value.children())
-        rule = context.rule_of(value)
+        node_type = context.node_type_of(value)
         description = description_of(type(value))
         sketch: Sketch | None = None
         if description is not None:
             sketch = description.outline(value)
-        if sketch is not None or rule is None:
+        if sketch is not None or node_type is None:
             return sketch
-        children, aux = rule.flatten(value)
+        children, aux = node_type.flatten(value)
         static = [
             Child(None, getattr(value, name), f"{name}=", Kind.STATIC)
-            for name in rule.attributes.static_names(value)
+            for name in node_type.attributes.static_names(value)
         ]
-        return _sketch(type(value), rule.keys(aux, len(children)), children, static)
+        return _sketch(
+            type(value), node_type.keys(aux, len(children)), children, static
+        )
     except FAULTS:  # a flatten function fails: the node is shown as a leaf
         return None
 
@@ -159,13 +161,13 @@ def contents_of(value: Any, context: Context, kind: Kind) -> Contents | None:
     """
     cls = type(value)
     try:
-        rule = context.view.resolve(cls)
+        node_type = context.view.resolve(cls)
         description = None
         if cls not in _BRACKETS:  # attributes that are not there are slow to look up
             description = description_of(cls)
     except FAULTS:  # a class may answer anything
         return None
-    if rule is None and description is None:
+    if node_type is None and description is None:
         return None
     if context.stop is not None and context.stops_at(value):
         return None
@@ -173,14 +175,14 @@ def contents_of(value: Any, context: Context, kind: Kind) -> Contents | None:
         contents: Contents | None = None
         if description is not None:
             contents = description.contents(value, kind)
-        if contents is not None or rule is None:
+        if contents is not None or node_type is None:
             return contents
-        values, aux = rule.flatten(value)
+        values, aux = node_type.flatten(value)
     except FAULTS:  # a flatten function fails: the node counts as a leaf
         return None
-    if rule.is_sequence:
+    if node_type.is_sequence:
         return Contents(values)
-    return Contents(values, rule.keys, aux)
+    return Contents(values, node_type.keys, aux)
 
 
 # -------------------------------------------------------------------------- texts

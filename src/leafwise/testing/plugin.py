@@ -49,16 +49,18 @@ def _is_worth_explaining(left: object, right: object, context: Context) -> bool:
 
     pytest itself explains flat containers well.
     """
-    left_rule = context.rule_of(left)
-    right_rule = context.rule_of(right)
-    if left_rule is None or right_rule is None:
+    left_node_type = context.node_type_of(left)
+    right_node_type = context.node_type_of(right)
+    if left_node_type is None or right_node_type is None:
         return False
-    if left_rule.where or right_rule.where:  # built-in node types have no place
+    if (
+        left_node_type.where or right_node_type.where
+    ):  # built-in node types have no place
         return True
-    left_children, _ = left_rule.flatten(left)
-    right_children, _ = right_rule.flatten(right)
+    left_children, _ = left_node_type.flatten(left)
+    right_children, _ = right_node_type.flatten(right)
     return any(
-        child is not None and context.rule_of(child) is not None
+        child is not None and context.node_type_of(child) is not None
         for child in (*left_children, *right_children)
     )
 

@@ -1,8 +1,8 @@
 """`check_node`: finds the faults that users make when they register a class.
 
 Each fault has a row in a table at the end: the stage of the check, a function that
-returns what is wrong with an example, and advice. The checks call the rule of the class
-as walks do, with the children of the example and with others. They do not use the
+returns what is wrong with an example, and advice. The checks call the node type of the
+class as walks do, with the children of the example and with others. They do not use the
 engine.
 """
 
@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 from .._lazy import real
 from .._text import safe_str, short_repr, typed_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Functions, Rule
-from ..core.register import DataclassRule, FunctionRule, StaticRule
+from ..core.node import Functions, NodeType
+from ..core.register import DataclassNodeType, FunctionNodeType, StaticNodeType
 from ..core.registry import GLOBAL, view_of
 from ..core.words import count_of_children, node_data, origin
 from ..equality import exact
@@ -83,8 +83,8 @@ example with object.__new__(cls)
                 f"an example must be an instance of {cls.__qualname__} itself, got "
                 f"{typed_repr(node)}"
             )
-    rule = view_of(namespace).resolve(cls)
-    if rule is None:
+    node_type = view_of(namespace).resolve(cls)
+    if node_type is None:
         reason = explain_leaf(nodes[0], namespace=namespace)
         raise AssertionError(
             f"{cls.__qualname__} is not a node: an instance is {reason}; register the "
@@ -92,15 +92,15 @@ example with object.__new__(cls)
         )
     faults: dict[str, None] = {}  # a set in order: several examples may share a fault
     for node in nodes:
-        faults.update(dict.fromkeys(_faults(rule, node)))
+        faults.update(dict.fromkeys(_faults(node_type, node)))
     if faults:
-        registered = f", {origin(rule)}," if rule.where else ""
+        registered = f", {origin(node_type)}," if node_type.where else ""
         number = counted(len(faults), "fault")
         title = f"the registration of {cls.__qualname__}{registered} has {number}:"
         raise AssertionError("\n  - ".join([title, *faults]))
 
 
-def _faults(rule: Rule, node: Any) -> list[str]:
+def _faults(node_type: NodeType, node: Any) -> list[str]:
     """Return what is wrong with one example, with advice.
 
     Only the first fault of each stage is returned, since the next ones may be its
@@ -109,7 +109,7 @@ def _faults(rule: Rule, node: Any) -> list[str]:
     faults: list[str] = []
     stages: set[str] = set()
     try:
-        example = _Example(rule, node)
+        example = _Example(node_type, node)
         for check in _CHECKS:
             if check.stage in stages:
                 continue
@@ -144,41 +144,41 @@ class _Example:
 
     Attributes:
         node: The example.
-        rule: The rule of its class.
+        node_type: The node type of its class.
         is_user_defined: Whether the user wrote its functions and chose its aux data.
         attributes: Its attributes before flatten was called.
-        children, aux, keys: The results of the rule for it.
+        children, aux, keys: The results of the node type for it.
         data: The aux data as the user knows it.
 
     Raises:
         _CallError: It cannot be flattened.
     """
 
-    def __init__(self, rule: Rule, node: Any) -> None:
+    def __init__(self, node_type: NodeType, node: Any) -> None:
         self.node = node
-        self.rule = rule
-        user_rules = (FunctionRule, DataclassRule, StaticRule)
-        self.is_user_defined = isinstance(rule, user_rules)
+        self.node_type = node_type
+        user_node_types = (FunctionNodeType, DataclassNodeType, StaticNodeType)
+        self.is_user_defined = isinstance(node_type, user_node_types)
         self.attributes = _attributes(node)
         self.children, self.aux = self.flatten(node)
         arity = len(self.children)
-        self.keys = _call("its keys cannot be read", rule.keys, self.aux, arity)
-        names = rule.attributes.static_names(node)
+        self.keys = _call("its keys cannot be read", node_type.keys, self.aux, arity)
+        names = node_type.attributes.static_names(node)
         self.data: Any
         if names:
             self.data = tuple(getattr(node, name) for name in names)
         else:
-            self.data = node_data(rule, self.aux)
+            self.data = node_data(node_type, self.aux)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """Return children and aux data of a node."""
-        children, aux = _call("flatten fails", self.rule.flatten, node)
+        children, aux = _call("flatten fails", self.node_type.flatten, node)
         return children, aux
 
     def rebuild(self) -> Any:
         """Return a node with the aux data and the children of the example."""
         failure = "unflatten fails with what flatten returned"
-        return _call(failure, self.rule.unflatten, self.aux, list(self.children))
+        return _call(failure, self.node_type.unflatten, self.aux, list(self.children))
 
     def same_children(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
         """Return whether two lists of children consist of the same objects.
@@ -304,7 +304,7 @@ def _flatten_again(example: _Example) -> str:
         )
     if not example.same_children(children, example.children):
         return "flatten returns different child objects on each call"
-    if not example.rule.same(aux, example.aux):
+    if not example.node_type.same(aux, example.aux):
         return (
             f"flatten returns aux data {short_repr(example.data)} that is not equal to "
             "the aux data of a second call, so no two treedefs are equal"
@@ -345,16 +345,16 @@ def _look_for_children(example: _Example) -> str:
 
 def _swap_arguments(example: _Example) -> str:
     """Find out whether unflatten works only with its arguments swapped."""
-    if not isinstance(example.rule.form, Functions):
+    if not isinstance(example.node_type.form, Functions):
         return ""
-    unflatten: Any = example.rule.form.unflatten
-    data = node_data(example.rule, example.aux)
+    unflatten: Any = example.node_type.form.unflatten
+    data = node_data(example.node_type, example.aux)
     children = tuple(example.children)
 
     def works(*args: Any) -> bool:
         try:
             node = unflatten(*args)
-            new_children, _ = example.rule.flatten(node)
+            new_children, _ = example.node_type.flatten(node)
         except Exception:  # of the user's functions, with the wrong arguments
             return False
         is_instance = type(node) is type(example.node)
@@ -396,9 +396,9 @@ def _flatten_rebuilt(example: _Example) -> str:
             f"{typed_repr(before)} becomes {typed_repr(after)}; "
             "neither flatten nor unflatten may copy or convert it"
         )
-    if not example.rule.same(aux, example.aux):
+    if not example.node_type.same(aux, example.aux):
         old_data = short_repr(example.data)
-        new_data = short_repr(node_data(example.rule, aux))
+        new_data = short_repr(node_data(example.node_type, aux))
         return f"aux data {old_data} becomes {new_data} in a round trip"
     return ""
 
@@ -411,7 +411,7 @@ def _first_different(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any]:
 
 def _compare_rebuilt(example: _Example) -> str:
     """Compare the attributes of the example with those of the rebuilt node."""
-    if not isinstance(example.rule, FunctionRule):
+    if not isinstance(example.node_type, FunctionNodeType):
         return ""
     after = _attributes(example.rebuild())
     for name, old in example.attributes.items():
@@ -455,7 +455,7 @@ def _fault_with(example: _Example, name: str, children: list[Any]) -> str:
         name: What the children are, for messages.
         children: The children.
     """
-    unflatten = example.rule.unflatten
+    unflatten = example.node_type.unflatten
     failure = f"unflatten fails if the children are replaced by {name}"
     try:
         node = _call(failure, unflatten, example.aux, list(children))
@@ -474,8 +474,8 @@ def _fault_with(example: _Example, name: str, children: list[Any]) -> str:
             f"a child that is replaced by {name} comes back as {short_repr(child)}; "
             "neither flatten nor unflatten may copy, convert or check it"
         )
-    if not example.rule.same(aux, example.aux):
-        new_data = short_repr(node_data(example.rule, aux))
+    if not example.node_type.same(aux, example.aux):
+        new_data = short_repr(node_data(example.node_type, aux))
         return (
             f"aux data depends on the children: it is {short_repr(example.data)}, "
             f"and {new_data} if the children are {name}"

@@ -86,8 +86,10 @@ class Walk:
         """
         depends = self.namespace in ordered
         if self.namespace and not depends:
-            rules = (rule for _, rule, _, _ in code_of(treedef))
-            depends = any(kind_of(rule) is PyTreeKind.CUSTOM for rule in rules)
+            node_types = (node_type for _, node_type, _, _ in code_of(treedef))
+            depends = any(
+                kind_of(node_type) is PyTreeKind.CUSTOM for node_type in node_types
+            )
         return spec_of(treedef, self.namespace if depends else "")
 
     def map(

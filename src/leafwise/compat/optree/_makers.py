@@ -44,10 +44,10 @@ def treespec_from_collection(
 def _spec_of_node(collection: Any, none_is_leaf: bool, namespace: str) -> PyTreeSpec:
     node_types = view(none_is_leaf, namespace)
     none_is_leaf = node_types.mode.none_is_leaf
-    rule = node_types.resolve(type(collection))
-    if rule is None:
+    node_type = node_types.resolve(type(collection))
+    if node_type is None:
         return spec_of_steps([None], none_is_leaf, "")
-    children, aux = rule.flatten(collection)
+    children, aux = node_type.flatten(collection)
     steps: list[Step] = []
     for child in children:
         if not isinstance(child, PyTreeSpec):
@@ -55,9 +55,9 @@ def _spec_of_node(collection: Any, none_is_leaf: bool, namespace: str) -> PyTree
         if child.none_is_leaf != none_is_leaf:
             raise ValueError(f"{child!r} does not have none_is_leaf={none_is_leaf}")
         steps.extend(iter_steps(code_of(child.treedef)))
-    steps.append((rule, len(children), aux))
+    steps.append((node_type, len(children), aux))
     own_namespace = ""
-    if kind_of(rule) is PyTreeKind.CUSTOM or namespace in ordered:
+    if kind_of(node_type) is PyTreeKind.CUSTOM or namespace in ordered:
         own_namespace = namespace
     joined = joined_namespace(children, namespace)
     return spec_of_steps(steps, none_is_leaf, joined or own_namespace)

@@ -11,14 +11,14 @@ from typing import Any, Final, TypeVar
 from ...core import builtins, words
 from ...core.builtins import (
     BY_NAME,
-    FamilyRule,
-    MappingRule,
+    FamilyNodeType,
+    MappingNodeType,
     bare_keys,
     structseq_names,
 )
 from ...core.keys import DictKeys
-from ...core.node import Rule
-from ...core.register import FunctionRule
+from ...core.node import NodeType
+from ...core.register import FunctionNodeType
 from ...core.words import Brackets
 
 
@@ -59,25 +59,25 @@ _KINDS_BY_NAME: Final = {
     "frozendict": PyTreeKind.FROZENDICT,  # not on each Python
     "frozendict as given": PyTreeKind.FROZENDICT,
 }
-_KINDS: Final[dict[Rule, PyTreeKind]] = {
+_KINDS: Final[dict[NodeType, PyTreeKind]] = {
     BY_NAME[name]: kind for name, kind in _KINDS_BY_NAME.items() if name in BY_NAME
 }
 """The built-in nodes that optree has, and their kinds."""
 
 
-def kind_of(rule: Rule | None) -> PyTreeKind:
-    """Return the kind of the nodes of a rule, None for leaves."""
-    if rule is None:
+def kind_of(node_type: NodeType | None) -> PyTreeKind:
+    """Return the kind of the nodes of a node type, None for leaves."""
+    if node_type is None:
         return PyTreeKind.LEAF
-    return _KINDS.get(rule, PyTreeKind.CUSTOM)
+    return _KINDS.get(node_type, PyTreeKind.CUSTOM)
 
 
-def is_node(rule: Rule, cls: type) -> bool:
+def is_node(node_type: NodeType, cls: type) -> bool:
     """Return whether the instances of a built-in node type are nodes in optree."""
-    if rule is BY_NAME["namedtuple"]:
+    if node_type is BY_NAME["namedtuple"]:
         return is_namedtuple_class(cls)
     # Programs have no `Partial` unless they use leafwise beside optree.
-    return rule in _KINDS or rule is BY_NAME["Partial"]
+    return node_type in _KINDS or node_type is BY_NAME["Partial"]
 
 
 # ---------------------------------------------------- named tuples, struct sequences
@@ -192,22 +192,24 @@ def dict_metadata(keys: DictKeys) -> DictMetaData[Any]:
 
 
 def metadata(
-    rule: Rule, aux: Any, of_keys: Callable[[DictKeys], list[Any]] = dict_metadata
+    node_type: NodeType,
+    aux: Any,
+    of_keys: Callable[[DictKeys], list[Any]] = dict_metadata,
 ) -> Any:
     """Return the metadata of a node.
 
     Args:
-        rule: The rule of the node.
+        node_type: The node type of the node.
         aux: Its aux data.
         of_keys: Takes the keys of a dict, returns what the metadata has of them.
     """
-    data = words.node_data(rule, aux)
-    if not isinstance(rule, MappingRule):
+    data = words.node_data(node_type, aux)
+    if not isinstance(node_type, MappingNodeType):
         return data
-    if rule.cls is OrderedDict:
+    if node_type.cls is OrderedDict:
         return list(data)
-    keys = of_keys(rule.keys_in(aux))
-    if rule.cls is defaultdict:
+    keys = of_keys(node_type.keys_in(aux))
+    if node_type.cls is defaultdict:
         default_factory, _ = data
         return default_factory, keys
     return keys
@@ -218,30 +220,30 @@ class Unflatten:
     """Makes a node of metadata and children, as unflatten functions of optree do.
 
     Attributes:
-        rule: The rule of the node.
+        node_type: The node type of the node.
     """
 
-    rule: Rule
+    node_type: NodeType
 
     def __call__(self, data: Any, children: Iterable[Any]) -> Any:
         """Return the node."""
         values = list(children)
-        if kind_of(self.rule) in (PyTreeKind.DICT, PyTreeKind.FROZENDICT):
-            return self.rule.from_items(None, _make_dict(data, values))
-        if kind_of(self.rule) is PyTreeKind.DEFAULTDICT:
+        if kind_of(self.node_type) in (PyTreeKind.DICT, PyTreeKind.FROZENDICT):
+            return self.node_type.from_items(None, _make_dict(data, values))
+        if kind_of(self.node_type) is PyTreeKind.DEFAULTDICT:
             default_factory, keys = data
             return defaultdict(default_factory, _make_dict(keys, values))
-        if isinstance(self.rule, FunctionRule):
-            return self.rule.form.unflatten(data, tuple(values))
-        cls = data if isinstance(self.rule, FamilyRule) else self.rule.cls
-        return words.node_from(self.rule, cls, data, values)
+        if isinstance(self.node_type, FunctionNodeType):
+            return self.node_type.form.unflatten(data, tuple(values))
+        cls = data if isinstance(self.node_type, FamilyNodeType) else self.node_type.cls
+        return words.node_from(self.node_type, cls, data, values)
 
 
-def entries_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+def entries_of(node_type: NodeType, aux: Any, arity: int) -> Sequence[Any]:
     """Return the path entries of the children of a node; positions in named tuples."""
-    if isinstance(rule, FamilyRule):
+    if isinstance(node_type, FamilyNodeType):
         return range(arity)
-    return bare_keys(rule, aux, arity)
+    return bare_keys(node_type, aux, arity)
 
 
 def _make_dict(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
@@ -254,15 +256,15 @@ def _make_dict(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
 # ---------------------------------------------------------------------------- text
 
 
-def brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
+def brackets(node_type: NodeType, aux: Any, arity: int) -> Brackets:
     """Return the text around the children of a node in the text of a structure."""
-    kind = kind_of(rule)
+    kind = kind_of(node_type)
     if kind in _BRACKETS:
-        return _BRACKETS[kind](metadata(rule, aux), arity)
+        return _BRACKETS[kind](metadata(node_type, aux), arity)
     if kind is PyTreeKind.CUSTOM:
-        name = rule.cls.__name__
-        return f"CustomTreeNode({name}[{metadata(rule, aux)!r}], [", None, "])"
-    return words.brackets(rule, aux, arity)
+        name = node_type.cls.__name__
+        return f"CustomTreeNode({name}[{metadata(node_type, aux)!r}], [", None, "])"
+    return words.brackets(node_type, aux, arity)
 
 
 def _key_labels(keys: Iterable[Any]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ..._text import typed_repr
 from ...core.matching import code_text, common_suffix
-from ...core.node import Rule
+from ...core.node import NodeType
 from ...core.registry import GLOBAL, Mode, current, view_of
 from ...core.treedef import PyTreeDef, code_of, fold_treedef, treedef_of
 from ...core.walk import Step, iter_steps
@@ -99,8 +99,8 @@ class PyTreeSpec:
         root = self._root()
         if root is None:
             return []
-        rule, arity, aux = root
-        return list(entries_of(rule, aux, arity))
+        node_type, arity, aux = root
+        return list(entries_of(node_type, aux, arity))
 
     def entry(self, index: int, /) -> Any:
         """Return the path entry of one child of the root.
@@ -161,12 +161,12 @@ class PyTreeSpec:
             f_leaf: Called on each leaf first.
         """
 
-        def fold(rule: Rule, aux: Any, children: list[Any]) -> Any:
+        def fold(node_type: NodeType, aux: Any, children: list[Any]) -> Any:
             if f_node is None:
-                return rule.unflatten(aux, children)
+                return node_type.unflatten(aux, children)
             # without `original_keys`: optree has a plain list of keys here
-            data = metadata(rule, aux, lambda keys: list(keys.ordered))
-            return f_node(rule.class_of(aux), data, tuple(children))
+            data = metadata(node_type, aux, lambda keys: list(keys.ordered))
+            return f_node(node_type.class_of(aux), data, tuple(children))
 
         return fold_treedef(self.treedef, leaves, f_leaf, fold)
 
@@ -185,8 +185,8 @@ class PyTreeSpec:
             f_leaf: Called on each leaf first.
         """
 
-        def build(rule: Rule, aux: Any, children: list[Any]) -> Any:
-            node = rule.unflatten(aux, children)
+        def build(node_type: NodeType, aux: Any, children: list[Any]) -> Any:
+            node = node_type.unflatten(aux, children)
             return node if f_node is None else f_node(node)
 
         return fold_treedef(self.treedef, leaves, f_leaf, build)
@@ -349,7 +349,7 @@ def spec_of_steps(
         none_is_leaf: Whether None is a leaf in it.
         namespace: The namespace that it depends on.
     """
-    # The rules in it say what is not of the global registry.
+    # The node types in it say what is not of the global registry.
     return spec_of(treedef_of(steps, Mode(GLOBAL, none_is_leaf)), namespace)
 
 
@@ -415,9 +415,12 @@ def _check_registrations(spec: PyTreeSpec, namespace: str) -> None:
     """
     is_declared = namespace in current.state.layers
     registered = view_of(namespace if is_declared else GLOBAL)
-    for _, rule, _, aux in code_of(treedef_in(spec)):
-        cls = rule.class_of(aux)
-        if kind_of(rule) is PyTreeKind.CUSTOM and registered.find(cls) is not rule:
+    for _, node_type, _, aux in code_of(treedef_in(spec)):
+        cls = node_type.class_of(aux)
+        if (
+            kind_of(node_type) is PyTreeKind.CUSTOM
+            and registered.find(cls) is not node_type
+        ):
             raise ValueError(
                 f"the PyTreeSpecs cannot be joined: {cls.__qualname__} is registered "
                 f"in another way in namespace {namespace!r}"

@@ -10,7 +10,7 @@ from types import GenericAlias
 from typing import Any, ClassVar, Final, Self
 
 from ...core.keys import DictKey, GetAttrKey, SequenceKey
-from ...core.node import Rule
+from ...core.node import NodeType
 from ...core.treedef import PyTreeDef, code_of
 from ...core.walk import iter_steps
 from ._nodes import (
@@ -312,23 +312,23 @@ _OF_KEYS: Final[dict[type, type[PyTreeEntry]]] = {
 }
 
 
-def registered_entry_class(rule: Rule) -> type[PyTreeEntry] | None:
+def registered_entry_class(node_type: NodeType) -> type[PyTreeEntry] | None:
     """Return the class of entries that the kind or the registration of a node says."""
-    by_registration = getattr(rule, "path_entry_type", None)
-    return _OF_KINDS.get(kind_of(rule), by_registration)
+    by_registration = getattr(node_type, "path_entry_type", None)
+    return _OF_KINDS.get(kind_of(node_type), by_registration)
 
 
-def entry_class(rule: Rule, aux: Any, arity: int) -> type[PyTreeEntry]:
+def entry_class(node_type: NodeType, aux: Any, arity: int) -> type[PyTreeEntry]:
     """Return the class of the entries of the children of a node."""
-    cls = registered_entry_class(rule)
+    cls = registered_entry_class(node_type)
     if cls is not None:
         return cls
     # A class registered with leafwise: its entries follow from its keys.
-    key_classes = {type(key) for key in rule.keys(aux, arity)}
+    key_classes = {type(key) for key in node_type.keys(aux, arity)}
     if len(key_classes) != 1:
         return FlattenedEntry
     of_keys = _OF_KEYS.get(key_classes.pop(), FlattenedEntry)
-    if of_keys is GetAttrEntry and dataclasses.is_dataclass(rule.cls):
+    if of_keys is GetAttrEntry and dataclasses.is_dataclass(node_type.cls):
         return DataclassEntry
     return of_keys
 
@@ -424,11 +424,11 @@ def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
         if step is None:
             accessors.append(PyTreeAccessor(path))
             continue
-        rule, arity, aux = step
-        make_entry = entry_class(rule, aux, arity)
-        cls = rule.class_of(aux)
-        for key in entries_of(rule, aux, arity):
-            child_path = (*path, make_entry(key, cls, kind_of(rule)))
+        node_type, arity, aux = step
+        make_entry = entry_class(node_type, aux, arity)
+        cls = node_type.class_of(aux)
+        for key in entries_of(node_type, aux, arity):
+            child_path = (*path, make_entry(key, cls, kind_of(node_type)))
             pending.append(child_path)
     accessors.reverse()
     return accessors

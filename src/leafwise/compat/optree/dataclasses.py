@@ -197,7 +197,7 @@ def _register_dataclass(cls: Any, name: str) -> Any:
         child_values = zip(children, values, strict=True)
         return cls(**dict(child_values), **dict(static_values))
 
-    registry.put_rule(
+    registry.put_node_type(
         cls,
         name,
         flatten,

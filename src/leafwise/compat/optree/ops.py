@@ -196,13 +196,13 @@ def tree_accessors(walk: Walk, tree: Any, /) -> list[PyTreeAccessor]:
 @options
 def tree_is_leaf(walk: Walk, tree: Any, /) -> bool:
     """Return whether a value is a leaf by itself."""
-    return walk.context.rule_of(tree) is None
+    return walk.context.node_type_of(tree) is None
 
 
 @options
 def all_leaves(walk: Walk, iterable: Iterable[Any], /) -> bool:
     """Return whether each item is a leaf by itself."""
-    return all(walk.context.rule_of(item) is None for item in iterable)
+    return all(walk.context.node_type_of(item) is None for item in iterable)
 
 
 # ------------------------------------------------------------------------------- map
@@ -563,20 +563,20 @@ def tree_flatten_one_level(walk: Walk, tree: Any, /) -> FlattenOneLevelOutputEx:
         >>> node.unflatten_func(node.metadata, ["x", "y"])
         {'b': 'y', 'a': 'x'}
     """
-    rule = walk.context.rule_of(tree)
-    if rule is None:
+    node_type = walk.context.node_type_of(tree)
+    if node_type is None:
         raise ValueError(f"a leaf has no children: {short_repr(tree)}")
-    children, aux = rule.flatten(tree)
+    children, aux = node_type.flatten(tree)
     arity = len(children)
     node = FlattenOneLevelOutputEx(
         list(children),
-        metadata(rule, aux),
-        tuple(entries_of(rule, aux, arity)),
-        Unflatten(rule),
+        metadata(node_type, aux),
+        tuple(entries_of(node_type, aux, arity)),
+        Unflatten(node_type),
     )
     node.type = type(tree)
-    node.kind = kind_of(rule)
-    node.path_entry_type = entry_class(rule, aux, arity)
+    node.kind = kind_of(node_type)
+    node.path_entry_type = entry_class(node_type, aux, arity)
     return node
 
 

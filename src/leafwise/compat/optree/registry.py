@@ -16,8 +16,8 @@ from typing import Any, Final
 from ..._text import typed_repr
 from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ...core.node import Rule
-from ...core.register import FunctionRule
+from ...core.node import NodeType
+from ...core.register import FunctionNodeType
 from ...core.registry import EMPTY, GLOBAL, current, install, is_built_in_leaf
 from ...core.registry import unregister_pytree_node as unregister
 from ...core.words import origin
@@ -56,11 +56,12 @@ GLOBAL_NAMESPACE: Final = __GLOBAL_NAMESPACE
 """What is passed as the namespace to register a class globally."""
 
 
-# ------------------------------------------------------------------------------- rules
+# ------------------------------------------------------------------------------- node
+# types
 
 
-class OptreeRule(FunctionRule):
-    """The rule of a class that was registered by optree's names.
+class OptreeNodeType(FunctionNodeType):
+    """The node type of a class that was registered by optree's names.
 
     Attributes:
         path_entry_type: The class of the entries of its children.
@@ -140,34 +141,34 @@ class PyTreeNodeRegistryEntry:
     namespace: str = ""
 
 
-def _flatten_by(rule: Rule, node: Any) -> tuple[Any, Any, Any]:
-    """Flatten a node by its rule, as a flatten function of optree does."""
-    children, aux = rule.flatten(node)
-    entries = entries_of(rule, aux, len(children))
-    return children, metadata(rule, aux), tuple(entries)
+def _flatten_by(node_type: NodeType, node: Any) -> tuple[Any, Any, Any]:
+    """Flatten a node by its node type, as a flatten function of optree does."""
+    children, aux = node_type.flatten(node)
+    entries = entries_of(node_type, aux, len(children))
+    return children, metadata(node_type, aux), tuple(entries)
 
 
-_FORMS: Final[dict[Any, Rule]] = {
+_FORMS: Final[dict[Any, NodeType]] = {
     namedtuple: BY_NAME["namedtuple"],
     StructSequence: BY_NAME["structseq"],
 }
 """What optree looks nodes up by that have no class of their own."""
 
 
-def _entry_of(rule: Rule, cls: Any) -> PyTreeNodeRegistryEntry:
-    """Return the registration that optree shows for the rule of a class."""
-    flatten: Callable[[Any], Any] = functools.partial(_flatten_by, rule)
-    unflatten: Callable[[Any, Any], Any] = Unflatten(rule)
-    if isinstance(rule, OptreeRule) and rule.names is None:
-        flatten = rule.form.flatten
-        unflatten = rule.form.unflatten
+def _entry_of(node_type: NodeType, cls: Any) -> PyTreeNodeRegistryEntry:
+    """Return the registration that optree shows for the node type of a class."""
+    flatten: Callable[[Any], Any] = functools.partial(_flatten_by, node_type)
+    unflatten: Callable[[Any, Any], Any] = Unflatten(node_type)
+    if isinstance(node_type, OptreeNodeType) and node_type.names is None:
+        flatten = node_type.form.flatten
+        unflatten = node_type.form.unflatten
     return PyTreeNodeRegistryEntry(
         cls,
         flatten,
         unflatten,
-        path_entry_type=registered_entry_class(rule) or AutoEntry,
-        kind=kind_of(rule),
-        namespace=rule.namespace,
+        path_entry_type=registered_entry_class(node_type) or AutoEntry,
+        kind=kind_of(node_type),
+        namespace=node_type.namespace,
     )
 
 
@@ -185,14 +186,14 @@ def _get(
     """
     node_types = view(False, namespace)
     if cls is not None:
-        rule = _FORMS.get(cls) or node_types.resolve(cls)
-        return None if rule is None else _entry_of(rule, cls)
-    rules_by_class = dict(_FORMS)
-    for node_class in (*BUILTINS, *_rules(GLOBAL), *_rules(namespace)):
-        rule = node_types.resolve(node_class)
-        if rule is not None:
-            rules_by_class[node_class] = rule
-    return {key: _entry_of(rule, key) for key, rule in rules_by_class.items()}
+        node_type = _FORMS.get(cls) or node_types.resolve(cls)
+        return None if node_type is None else _entry_of(node_type, cls)
+    types_by_class = dict(_FORMS)
+    for node_class in (*BUILTINS, *_node_types(GLOBAL), *_node_types(namespace)):
+        node_type = node_types.resolve(node_class)
+        if node_type is not None:
+            types_by_class[node_class] = node_type
+    return {key: _entry_of(node_type, key) for key, node_type in types_by_class.items()}
 
 
 # ------------------------------------------------------------------------- registration
@@ -299,34 +300,36 @@ def register_pytree_node(
     if is_namedtuple_class(cls) or is_structseq_class(cls):
         message = f"{cls!r} is a node already, as a named tuple or struct sequence"
         warnings.warn(message, UserWarning, stacklevel=2)
-    put_rule(cls, name, flatten_func, unflatten_func, path_entry_type=path_entry_type)
+    put_node_type(
+        cls, name, flatten_func, unflatten_func, path_entry_type=path_entry_type
+    )
     return cls
 
 
-def put_rule(
+def put_node_type(
     cls: type,
     name: str,
     flatten_func: Callable[[Any], Any],
     unflatten_func: Callable[[Any, Any], Any],
     **attributes: Any,
 ) -> None:
-    """Put the rule of a class into the registry.
+    """Put the node type of a class into the registry.
 
     Args:
         cls: The class.
         name: The namespace.
         flatten_func: Takes a node, returns children, metadata and optionally entries.
         unflatten_func: Takes metadata and a tuple of children, returns a node.
-        **attributes: Attributes of the `OptreeRule`.
+        **attributes: Attributes of the `OptreeNodeType`.
     """
 
-    def make_rule(cls: type, **registration: Any) -> Rule:
-        return OptreeRule(
+    def make_node_type(cls: type, **registration: Any) -> NodeType:
+        return OptreeNodeType(
             cls, flatten_func, unflatten_func, **attributes, **registration
         )
 
     # optree lets one register a built-in leaf, as any class that is new to it
-    install(cls, make_rule, name, exist_ok=is_built_in_leaf(cls))
+    install(cls, make_node_type, name, exist_ok=is_built_in_leaf(cls))
 
 
 def check_new(cls: type, name: str) -> None:
@@ -337,14 +340,14 @@ def check_new(cls: type, name: str) -> None:
     """
     if cls in BUILTINS:
         raise ValueError(f"{cls!r} is a built-in node type")
-    rule = _rules(name).get(cls)
-    if rule is not None:
-        raise ValueError(f"{cls!r} is registered already: it was {origin(rule)}")
+    node_type = _node_types(name).get(cls)
+    if node_type is not None:
+        raise ValueError(f"{cls!r} is registered already: it was {origin(node_type)}")
 
 
-def _rules(name: str) -> Mapping[type, Rule | None]:
-    """Return the rules that were registered in a namespace, by their classes."""
-    return current.state.layers.get(name, EMPTY).rules
+def _node_types(name: str) -> Mapping[type, NodeType | None]:
+    """Return the node types that were registered in a namespace, by their classes."""
+    return current.state.layers.get(name, EMPTY).node_types
 
 
 register_pytree_node.get = _get  # type: ignore[attr-defined]  # as in optree
@@ -423,11 +426,11 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
     """
     check_class(cls)
     name = name_of(namespace)
-    rule = _rules(name).get(cls)
-    if rule is None:
+    node_type = _node_types(name).get(cls)
+    if node_type is None:
         raise ValueError(f"{cls!r} is not registered in the namespace {name!r}")
     unregister(cls, namespace=name)
-    return _entry_of(rule, cls)
+    return _entry_of(node_type, cls)
 
 
 # --------------------------------------------------------------------- order of dicts

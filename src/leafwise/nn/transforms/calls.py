@@ -22,7 +22,7 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from ..._hooks import hooks
 from ..._text import safe_repr, typed_repr
-from ...core.register import ComparableStaticRule
+from ...core.register import ComparableStaticNodeType
 from ...core.registry import install
 from ...errors import TraceError
 from ..checks import DataNode, check_level, find_data, set_stamp, stamp_of
@@ -506,4 +506,6 @@ def _at(source: int, outputs: Sequence[Any], inputs: Any) -> Any:
     return outputs[source] if source >= 0 else inputs[~source]
 
 
-install(Changes, ComparableStaticRule, bridge=True, where=__name__.partition(".")[0])
+install(
+    Changes, ComparableStaticNodeType, bridge=True, where=__name__.partition(".")[0]
+)

@@ -24,7 +24,7 @@ from typing import (
 
 from ..._lazy import need
 from ..._text import add_note, short_repr
-from ...core.register import ComparableStaticRule
+from ...core.register import ComparableStaticNodeType
 from ...core.registry import install
 from ...equality import exact
 from ..flatgraph import GraphDef, LastGraph
@@ -189,7 +189,9 @@ class CallKey:
         return exact.digest(tuple(self), typed=True)
 
 
-install(CallKey, ComparableStaticRule, bridge=True, where=__name__.partition(".")[0])
+install(
+    CallKey, ComparableStaticNodeType, bridge=True, where=__name__.partition(".")[0]
+)
 
 
 def take_static(

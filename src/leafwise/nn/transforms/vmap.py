@@ -23,11 +23,11 @@ from typing import (
 
 from ..._lazy import need
 from ..._text import add_note
-from ...core.builtins import MappingRule
+from ...core.builtins import MappingNodeType
 from ...core.matching import describe
 from ...core.registry import current
 from ...errors import StructureError
-from ..checks import DataNode, rule_of
+from ..checks import DataNode, node_type_of
 from ..filters import Filter, partition
 from ..flatgraph import (
     FlatGraph,
@@ -312,11 +312,11 @@ def prefix_leaves(
         StructureError: It is not a prefix.
     """
     visited = set() if visited is None else visited
-    rule = None if spec is None else rule_of(type(spec))
+    node_type = None if spec is None else node_type_of(type(spec))
     if isinstance(spec, Variable):
         yield path, spec.get_raw_value()
         return
-    if rule is None:
+    if node_type is None:
         yield path, spec
         return
     if isinstance(spec, DataNode):
@@ -327,9 +327,9 @@ def prefix_leaves(
     values = dict.fromkeys(children, _ANY)
     if value is not _ANY:
         values = dict(below(value))
-        value_rule = rule_of(type(value))
-        are_mappings = isinstance(rule, MappingRule) and isinstance(
-            value_rule, MappingRule
+        value_node_type = node_type_of(type(value))
+        are_mappings = isinstance(node_type, MappingNodeType) and isinstance(
+            value_node_type, MappingNodeType
         )
         is_same_type = type(spec) is type(value) or are_mappings
         if not is_same_type or values.keys() != children.keys():

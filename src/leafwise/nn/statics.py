@@ -13,7 +13,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_, itemgetter
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .._text import safe_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -21,9 +21,6 @@ from ..equality import exact
 from ..fields import Kind
 from .checks import have_types, node_type_of
 
-
-if TYPE_CHECKING:
-    from .spec import NodeSpec
 
 Kinds = dict[Any, "Kind | None"]
 """The kind of each entry of a table; None for what is static by default."""
@@ -82,8 +79,8 @@ class Fields:
 
     def __init__(self, cls: Any, kinds: Kinds) -> None:
         data = [name for name, kind in kinds.items() if kind not in STATIC_KINDS]
-        spec: NodeSpec = cls.__leafwise__
-        data.sort(key=_rank if spec.order == "name" else _is_item)
+        order = cls.__leafwise__.order
+        data.sort(key=_rank if order == "name" else _is_item)
         self.cls = cls
         self.kinds = kinds
         self.names: tuple[Any, ...] = tuple(kinds)
@@ -158,8 +155,7 @@ def fields_of(cls: Any, kinds: Kinds) -> Fields:
     """Return the description of objects with these entries."""
     if len(kinds) > MAX_SHARED:
         return Fields(cls, dict(kinds))
-    spec: NodeSpec = cls.__leafwise__
-    descriptions = spec.descriptions
+    descriptions: dict[Any, Fields] = cls.__leafwise__.descriptions
     key = (*kinds, *map(id, kinds.values()))  # kinds live as long as the process
     fields = descriptions.get(key)
     if fields is None:

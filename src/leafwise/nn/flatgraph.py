@@ -491,8 +491,8 @@ class LastGraph:
     """Flattens graphs that mostly have the structure of the one before."""
 
     def __init__(self) -> None:
-        # in one step, since other threads replace it
-        self._last: tuple[GraphDef[Any], _Reader | None] | None = None
+        # One tuple, since other threads replace both at once. At first that of a leaf.
+        self._last: tuple[GraphDef[Any], _Reader | None] = (GraphDef(None), None)
 
     def flatten(self, root: Any) -> tuple[GraphDef[Any], list[Any], list[Any]]:
         """Return the structure of a graph, its values, and its objects by number.
@@ -500,16 +500,15 @@ class LastGraph:
         Args:
             root: A container with objects in it.
         """
-        last = self._last
-        if last is not None:
-            graphdef, reader = last
-            contents = None if reader is None else reader.read(root)
+        last_graphdef, reader = self._last
+        if reader is not None:
+            contents = reader.read(root)
             if contents is not None:
-                return graphdef, *contents
+                return last_graphdef, *contents
         flat = flatten_graph(root, traced=True)
         values = list(map(bare, flat.leaves))
-        if last is not None and are_identical(structure_in(graphdef), flat.structure):
-            return graphdef, values, flat.tracked
+        if are_identical(structure_in(last_graphdef), flat.structure):
+            return last_graphdef, values, flat.tracked
         graphdef = flat.graphdef
         # The containers of unchecked objects are flattened by what is in them.
         reader = None if flat.has_unchecked else _Reader(flat.structure)

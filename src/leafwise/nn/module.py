@@ -446,22 +446,19 @@ def _stored(
             stored = box.get_raw_value().get(name, MISSING)
             return stored, functools.partial(_store_in_box, box, name)
     variable: Any = getattr(module, name, None)
-    is_new = name not in vars(module) and variable is None
-    if not is_new and type(variable) is not cls:
+    if name not in vars(module) and variable is None:
+
+        def add(value: Any) -> None:
+            setattr(module, name, cls(value))
+
+        return MISSING, add if boxes is None else None
+    if type(variable) is not cls:
         expected, actual = type_names(cls, type(variable))
         raise ValueError(
             f"Expected {name!r} of {type(module).__name__} to be of type "
             f"{expected!r}, got {actual!r}; choose another name"
         )
-
-    def store(value: Any) -> None:
-        if is_new:
-            setattr(module, name, cls(value))
-        else:
-            variable.set_value(value)
-
-    stored = MISSING if is_new else variable.get_value()
-    return stored, store if boxes is None else None
+    return variable.get_value(), variable.set_value if boxes is None else None
 
 
 def _store_in_box(box: Variable, name: str, value: Any) -> None:

@@ -373,7 +373,7 @@ def tree_map(
     strict: bool = False,
 ) -> tuple[R, ...]: ...
 @overload
-def tree_map(
+def tree_map(  # pyright: ignore[reportOverlappingOverload]
     f: Function[Any, R],
     tree: dict[K, Leaf],
     *rest: Any,
@@ -384,7 +384,7 @@ def tree_map(
     strict: bool = False,
 ) -> dict[K, R]: ...
 @overload
-def tree_map(
+def tree_map(  # pyright: ignore[reportOverlappingOverload]
     f: Function[Any, R],
     tree: list[Leaf],
     *rest: Any,
@@ -395,7 +395,7 @@ def tree_map(
     strict: bool = False,
 ) -> list[R]: ...
 @overload
-def tree_map(
+def tree_map(  # pyright: ignore[reportOverlappingOverload]
     f: Function[Any, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
@@ -802,7 +802,7 @@ def tree_map_with_path(
     strict: bool = False,
 ) -> tuple[R, ...]: ...
 @overload
-def tree_map_with_path(
+def tree_map_with_path(  # pyright: ignore[reportOverlappingOverload]
     f: PathFunction[Any, Any, R],
     tree: dict[K, Leaf],
     *rest: Any,
@@ -813,7 +813,7 @@ def tree_map_with_path(
     strict: bool = False,
 ) -> dict[K, R]: ...
 @overload
-def tree_map_with_path(
+def tree_map_with_path(  # pyright: ignore[reportOverlappingOverload]
     f: PathFunction[Any, Any, R],
     tree: list[Leaf],
     *rest: Any,
@@ -824,7 +824,7 @@ def tree_map_with_path(
     strict: bool = False,
 ) -> list[R]: ...
 @overload
-def tree_map_with_path(
+def tree_map_with_path(  # pyright: ignore[reportOverlappingOverload]
     f: PathFunction[Any, Any, R],
     tree: tuple[Leaf, ...],
     *rest: Any,

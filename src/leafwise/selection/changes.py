@@ -410,19 +410,19 @@ def _nodes_above(
     """
     nodes = _EditedNodes(tree, view)
     above: Link | None = None
+    parent: NodeEdits | None = None
     for where, edit in edits:
         if isinstance(where, Link) and where.above is not None:
-            if where.above is not above:  # else it is a sibling of the one before
+            if parent is None or where.above is not above:  # else it is a sibling
                 above = where.above
                 parent = nodes.at_link(above)
             parent.edits.append((where.key, edit))
             continue
-        above = None
+        parent = None
         path = path_of(where)
         if not path:
             raise _root_edited()
-        parent = nodes.at_path(path[:-1])
-        parent.edits.append((path[-1], edit))
+        nodes.at_path(path[:-1]).edits.append((path[-1], edit))
     return nodes.in_order
 
 

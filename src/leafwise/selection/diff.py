@@ -1713,7 +1713,8 @@ def _json_value(
         raise EditError(f"{text} {place_text(path)}", path=path)
     table = {}
     for entry, item in enumerate(value) if cls is list else members.items():
-        place = path_below(path, key_class(entry))
+        key = key_class(entry)  # pyright: ignore[reportArgumentType]  # fields have names
+        place = path_below(path, key)
         _pointer(place)  # refuses a key that is no string
         table[entry] = _json_value(item, place, view)
     return list(table.values()) if cls is list else table

@@ -16,6 +16,7 @@ from typing import (
     NamedTuple,
     TypedDict,
     Unpack,
+    cast,
     overload,
 )
 
@@ -208,8 +209,9 @@ def _siblings(
     if context.stop is None:
         leaf_types = context.view.leaf_types
     names = _Names(sep)
-    start: tuple[_NamedNode | None, Any, Any] = (None, None, tree)
-    steps = Descent(start, [tree], context)
+    steps: Descent[tuple[_NamedNode | None, Any, Any]] = Descent(
+        (None, None, tree), [tree], context
+    )
     for above, key, value in steps:
         node_type = None if type(value) in leaf_types else context.node_type_of(value)
         keys: Sequence[Any] = ()
@@ -457,7 +459,7 @@ def _renamed(
         EditError: Two of them have the same name.
     """
     if not rename and isinstance(items, Mapping):
-        return items
+        return cast("Mapping[str, Any]", items)
     new_name_of = renaming(rename, sep)
     pairs: Any = items.items() if isinstance(items, Mapping) else items
     table: dict[str, Any] = {}

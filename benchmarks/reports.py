@@ -21,7 +21,8 @@ from timing import Timing
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 PERFORMANCE = ROOT / "docs" / "performance.md"
-"""The page that has the tables of all scripts."""
+MEASUREMENTS = ROOT / "docs" / "measurements.md"
+"""The pages that have the tables of all scripts."""
 
 PACKAGES = {
     "jax": "jax",
@@ -102,7 +103,7 @@ def publish(
     """Print the table of a script, and write what its options ask for.
 
     Args:
-        name: The group of the timings, and the section of the page.
+        name: The group of the timings, and the section of one of the pages.
         timings: The timings by title.
         lines: The lines of the table.
         options: The options of the script.
@@ -112,12 +113,19 @@ def publish(
         named = [(name, title, timing) for title, timing in timings.items()]
         save_timings(options.json, named)
     if options.write:
-        replace_section(PERFORMANCE, name, lines)
+        for page in (PERFORMANCE, MEASUREMENTS):
+            if section_mark(name) in page.read_text(encoding="utf-8"):
+                replace_section(page, name, lines)
+
+
+def section_mark(name: str) -> str:
+    """Return the comment before the section of that name."""
+    return f"<!-- {name} -->\n"
 
 
 def replace_section(page: Path, name: str, lines: Iterable[str]) -> None:
     """Put lines between the comments of a page that mark the section of that name."""
-    begin = f"<!-- {name} -->\n"
+    begin = section_mark(name)
     end = "<!-- end -->"
     before, after = page.read_text(encoding="utf-8").split(begin)
     after = after[after.index(end) :]

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reports import PERFORMANCE, conditions, replace_section, table_row
+from reports import MEASUREMENTS, conditions, replace_section, table_row
 
 import leafwise as lw
 
@@ -260,7 +260,7 @@ def main() -> None:
     ]
     print("\n".join(lines))
     if options.write:
-        replace_section(PERFORMANCE, "io", lines)
+        replace_section(MEASUREMENTS, "io", lines)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ PAGES = [
     "guide/commands",
     "explanation/why",
     "performance",
+    "measurements",
     "changelog",
     "reference/index",
     "reference/selecting",
@@ -107,7 +108,10 @@ def look(browser, address, screenshots):
                     yield f"{where}: status {answer.status}"
                 for fault in page.evaluate(LOOK):
                     yield f"{where}: {fault}"
-                yield from (f"{where}: not loaded: {one.url}" for one in failed)
+                for request in failed:
+                    # the icon is given up if the next page is asked for first
+                    if request.failure != "net::ERR_ABORTED":
+                        yield f"{where}: not loaded: {request.url}"
                 if screenshots:
                     file = f"{name.replace('/', '_')}-{width}-{scheme}.png"
                     page.screenshot(path=screenshots / file, full_page=True)

@@ -366,6 +366,7 @@ def test_a_walk_says_where_a_cycle_is_and_where_a_flatten_function_failed():
     assert failed.value.__notes__ == ["at key path [1]"]
 
 
+@pytest.mark.needs("stack")
 @pytest.mark.parametrize("leaving", [False, True])
 def test_a_walk_goes_to_any_depth(leaving):
     """Links take no more time further down."""

@@ -296,6 +296,7 @@ def test_an_error_beside_a_shared_subtree_has_its_path():
     assert not lw.tree_equal({Key(): shared}, {Key(): shared})
 
 
+@pytest.mark.needs("stack")
 def test_deep_trees_with_shared_subtrees():
     """Below some levels all is compared."""
     shared = [1]

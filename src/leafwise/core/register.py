@@ -279,14 +279,14 @@ def _warn_of_lost(node: Any, registered: Set[str]) -> None:
     ]
     if not names:
         return
-    file, _, line = caller().rpartition(":")
+    file, line = caller()
     warnings.warn_explicit(
         f"{cls.__qualname__} sets attributes that are not fields, and a rebuilt "
         f"{cls.__qualname__} lacks them: {', '.join(names)}; declare them as fields, "
         "with init=False if __post_init__ sets them",
         UserWarning,
         file,
-        int(line),
+        line,
     )
 
 

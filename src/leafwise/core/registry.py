@@ -465,8 +465,8 @@ def check_namespace(name: object) -> None:
 # ---------------------------------------------------------------- registration
 
 
-def caller() -> str:
-    """Return `file:line` of the nearest frame outside leafwise."""
+def caller() -> tuple[str, int]:
+    """Return the file and the line of the nearest frame outside leafwise."""
     package = __name__.partition(".")[0]
     frame = sys._getframe(1)
     while frame.f_back is not None:
@@ -474,7 +474,7 @@ def caller() -> str:
         if module.partition(".")[0] != package:
             break
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return frame.f_code.co_filename, frame.f_lineno
 
 
 def check_class(cls: object) -> None:
@@ -550,7 +550,9 @@ def install(
     """
     check_class(cls)
     check_namespace(namespace)
-    where = where or caller()
+    if not where:
+        file, line = caller()
+        where = f"{file}:{line}"
 
     def node_type_of(cls: type) -> NodeType | None:
         return make(cls, namespace=namespace, where=where, adapt=adapt)

@@ -314,18 +314,18 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
 
 def _pack(node_type: NodeType, aux: Any, keys: Any) -> Any:
     """Return the aux data of a user's functions as a framework gets it."""
-    if keys is None and (type(aux) in PLAIN_TYPES or _is_plain_tuple(aux)):
+    if keys is None and _is_plain(aux):
         return aux
     return Aux(node_type, (aux, keys))
 
 
-def _is_plain_tuple(value: Any) -> bool:
-    """Return whether a value is a tuple that `==` compares as `exact` does.
+def _is_plain(value: Any) -> bool:
+    """Return whether `==` compares a value, or the items of a tuple, as `exact` does.
 
     Tuples in tuples are not looked into: that would need a limit of depth.
     """
     if type(value) is not tuple:
-        return False
+        return type(value) in PLAIN_TYPES
     for item in value:  # noqa: SIM110  # `all` takes twice the time for a few items
         if type(item) not in PLAIN_TYPES:
             return False
@@ -380,8 +380,7 @@ def _has_fields(node_type: NodeType) -> bool:
 
 def _pack_fields(node_type: NodeType, aux: tuple[Any, ...]) -> Any:
     """Return the values of static fields as a framework gets them."""
-    is_plain = all(type(x) in PLAIN_TYPES or _is_plain_tuple(x) for x in aux)
-    return aux if is_plain else Aux(node_type, aux)
+    return aux if all(map(_is_plain, aux)) else Aux(node_type, aux)
 
 
 def _node_of_fields(registration: _Registration, form: Fields) -> Node:

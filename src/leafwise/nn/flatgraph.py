@@ -13,8 +13,8 @@ has another class, key or static value by now, or other shared references.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter, is_, methodcaller
+from collections.abc import Iterable, Mapping
+from operator import is_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -142,14 +142,7 @@ class GraphDef(Displayable, Generic[M]):
     @property
     def paths(self) -> tuple[Path, ...]:
         """The path of each value."""
-        return tuple([path for path, _ in self._all_places()])
-
-    def _all_places(self) -> list[Place]:
-        if self._places is None:
-            places: list[Place] = []
-            _add_places(places, self._structure, ())
-            self._places = places
-        return self._places
+        return tuple([path for path, _ in places_in(self)])
 
     @property
     def treedef(self) -> PyTreeDef:
@@ -181,11 +174,19 @@ class GraphDef(Displayable, Generic[M]):
 
 install(GraphDef, ComparableStaticNodeType, bridge=True, where=_PACKAGE)
 
-structure_in: Final[Callable[[GraphDef[Any]], Structure]] = attrgetter("_structure")
-"""Returns the structure of a graphdef."""
 
-places_in: Final[Callable[[GraphDef[Any]], list[Place]]] = methodcaller("_all_places")
-"""Returns the places of the values in a graphdef."""
+def structure_in(graphdef: GraphDef[Any]) -> Structure:
+    """Return the structure of a graphdef."""
+    return graphdef._structure
+
+
+def places_in(graphdef: GraphDef[Any]) -> list[Place]:
+    """Return the places of the values in a graphdef, which are found once."""
+    if graphdef._places is None:
+        places: list[Place] = []
+        _add_places(places, graphdef._structure, ())
+        graphdef._places = places
+    return graphdef._places
 
 
 def _graphdef_of(treedef: PyTreeDef) -> GraphDef:

@@ -104,11 +104,11 @@ class _MergedNode(NodeEdits):
     def __init__(
         self,
         node: Any,
-        rule: Any,
+        node_type: Any,
         above: NodeEdits | None = None,
         key: Any = None,
     ) -> None:
-        super().__init__(node, rule, above, key)
+        super().__init__(node, node_type, above, key)
         self.declared: Any = MISSING
         self.length: int | None = None
         self.data_ids: Set[int] = frozenset()

@@ -295,10 +295,17 @@ class Editor:
         entry: Entry,
         old: Any,
         new: Any,
+        gap: str = "",
     ) -> str:
-        """Return an entry from its value on."""
+        """Return an entry from its value on.
+
+        Args:
+            entry: The entry.
+            old, new: The value before and now.
+            gap: What to put before the value where there is nothing.
+        """
         value = entry.value
-        before = self.text[entry.after : value.start]
+        before = self.text[entry.after : value.start] or gap
         after = self.text[value.end : entry.end]
         return before + self.edited(value, old, new) + after
 

@@ -624,9 +624,7 @@ class _YamlEditor(Editor):
         was_on_lines = value.kind is BLOCK or self.text[value.bare] in "|>"
         if was_on_lines or (value.kind is LEAF and _takes_lines(new)):
             return self.rewritten(part, entry, old, new)
-        before = self.text[entry.after : value.start] or " "
-        after = self.text[value.end : entry.end]
-        return before + self.edited(value, old, new) + after
+        return self.behind(entry, old, new, gap=" ")
 
     def rewritten(
         self,

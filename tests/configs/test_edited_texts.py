@@ -35,6 +35,33 @@ def test_entries_whose_key_is_an_alias_stay():
     assert overridden(text, "yaml", "ports.web=8080") == text.replace("80\n", "8080\n")
 
 
+def test_own_keys_of_a_mapping_change_where_a_merge_key_brings_them_too():
+    """They stand in another order in the text than in the tree."""
+    text = "a: &a\n  k: 1\nm:\n  <<: *a\n  l: 2\n  k: *a  # own\n"
+    assert list(load(text, "yaml").tree["m"]) == ["k", "l"]
+    assert overridden(text, "yaml", "m.l=5") == text.replace("l: 2", "l: 5")
+    with pytest.raises(RevisionError, match="is the alias"):
+        overridden(text, "yaml", "++m.k=new")
+    own = text.replace("*a  #", "3  #")
+    assert overridden(own, "yaml", "m.k=5") == own.replace("k: 3", "k: 5")
+
+
+def test_values_are_added_below_a_last_comment_without_a_newline():
+    """The comment does not swallow the first of them."""
+    document = load("# about", "yaml")
+    assert revise("# about", document, {"a": 1}) == "# about\na: 1\n"
+
+
+def test_lines_inside_of_values_are_not_taken_for_headers():
+    """Of arrays, of strings over several lines, and where line ends are mixed."""
+    text = (
+        'a = [\n  [1],\n[2]\n]\nb = """\n[c]\n# no comment"""\n[d]\n'
+        "e = '''\n[f]\n'''\n\r\nf = '[g]' # [h]\n\"q.r\" = 1\n[[i]]\nj.k = {l = 1}\n"
+    )
+    assert overridden(text, "toml", "d.f=x") == text.replace("'[g]'", "'x'")
+    assert overridden(text, "toml", "i[0].j.k.l=2") == text.replace("l = 1", "l = 2")
+
+
 def test_comments_stay_with_their_items():
     """Where one item of a list goes and another changes."""
     text = "- {n: a, x: 1}  # one\n- {n: b, x: 2}  # two\n- {n: c}  # three\n"

@@ -1,7 +1,7 @@
 """Editing a text in place: values change, and everything else stays as it was.
 
-A new text is parsed before anybody gets it: it has exactly the values of the edit, or
-the edit is refused.
+An editor finds where the values of a text stand, and puts others in their place. Then
+the new text is parsed: it has exactly the values of the edit, or the edit is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from ..._runtime import late_imports
 from .. import formats
 from ..documents import Document, RevisionError
 from .changes import same
+from .editor import Editor
 
 
 __all__ = ["RevisionError", "revise"]
@@ -51,89 +52,70 @@ def revise(
         >>> revise(text, document, document.tree | {"lr": 0.5})
         '{"lr": 0.5, "betas": [0.9,\n  0.999]}\n'
     """
+    # mixed line ends stay as they are: they are no layout that new lines could follow
     is_windows = text.count("\r\n") == text.count("\n") > 0
     lines = text.replace("\r\n", "\n") if is_windows else text
     try:
         if same(document.tree, tree):
             return text
-        if document.kind == "json":
-            revised = _revised_json(lines, document, tree, allow_nan)
-        elif document.kind == "toml":
-            revised = _revised_toml(lines, document, tree)
-        else:
-            revised = _revised_yaml(lines, document, tree)
-        revised.encode()
+        editor = _editor(lines, document.kind, allow_nan)
+        new_text = editor.revised(document, tree)
+        _check_values(new_text, document, tree, editor)
+        editor.check_comments(new_text)
     except RecursionError as error:
         raise RevisionError("it is nested too deeply to be edited") from error
     except (TypeError, ValueError):
-        formats.dump(document._replace(tree=tree), allow_nan=allow_nan)  # or says why
+        # if the format cannot represent the tree, that is the reason, and dump has a
+        # better message
+        formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
         raise
-    return revised.replace("\n", "\r\n") if is_windows else revised
+    return new_text.replace("\n", "\r\n") if is_windows else new_text
 
 
-def _revised_json(
+def _editor(text: str, kind: str, allow_nan: bool) -> Editor:
+    """Return the editor of a format."""
+    with late_imports:
+        if kind == "json":
+            from .json import JsonEditor
+
+            return JsonEditor(text, allow_nan=allow_nan)
+        if kind == "toml":
+            from .toml import TomlEditor
+
+            return TomlEditor(text)
+        from .yaml import YamlEditor
+
+        return YamlEditor(text)
+
+
+def _check_values(
     text: str,
     document: Document,
     tree: Any,
-    allow_nan: bool,
-) -> str:
-    with late_imports:
-        from .json import revised
-
-    new_text = revised(text, document.tree, tree, allow_nan)
-    try:
-        check_values(new_text, "json", tree)
-    except RevisionError:  # it may have dates, which JSON has not
-        dumped = formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
-        check_values(new_text, "json", formats.load(dumped, "json").tree)
-    return new_text
-
-
-def _revised_toml(text: str, document: Document, tree: Any) -> str:
-    with late_imports:
-        from .toml import TomlEditor
-
-    editor = TomlEditor(text)
-    new_text = editor.revised(document.tree, tree)
-    check_values(new_text, "toml", tree)
-    editor.check_all_comments(new_text)
-    return new_text
-
-
-def _revised_yaml(text: str, document: Document, tree: Any) -> str:
-    with late_imports:
-        from .yaml import YamlStream
-
-    stream = YamlStream(text)
-    if not stream.roots:
-        return text + formats.dump(document._replace(tree=tree))
-    new_text = stream.revised(document, tree)
-    try:
-        check_values(new_text, "yaml", tree, is_stream=document.is_stream)
-    except ValueError as error:
-        raise RevisionError(stream.reason() or str(error)) from error
-    stream.check_all_comments(new_text)
-    return new_text
-
-
-def check_values(
-    text: str,
-    kind: str,
-    tree: Any,
-    *,
-    is_stream: bool = False,
+    editor: Editor,
 ) -> None:
-    """Raise `RevisionError` if a new text has other values than an edit."""
+    """Raise `RevisionError` if a new text has other values than an edit.
+
+    The whole text is parsed again, though most of it is as it was: a reader of another
+    kind than our editors notices what they overlooked.
+    """
+    kind = document.kind
     try:
-        document = formats.load(text, kind)
+        text.encode()  # no file has half a character
+        new_document = formats.load(text, kind)
     except formats.FormatError as error:
-        raise RevisionError(f"the new text would be {error}") from error
-    values = document.tree
-    if is_stream and not document.is_stream:  # one of several documents is left
+        problem = f"the new text would be {error}"
+        raise RevisionError(editor.reason() or problem) from error
+    values = new_document.tree
+    if document.is_stream and not new_document.is_stream:  # one document is left
         values = [values]
     expected = formats.without_spellings(tree)
-    # equal texts are the quick way to see that all values are the same
-    if repr(values) == repr(expected):
+    if same(values, expected):
         return
-    if not same(values, expected):
-        raise RevisionError("the new text would have other values than the edit")
+    if kind == "json":
+        # what JSON has no form for, such as dates, has been written as text
+        dumped = formats.dump(document._replace(tree=expected), allow_nan=True)
+        if same(values, formats.load(dumped, kind).tree):
+            return
+    problem = "the new text would have other values than the edit"
+    raise RevisionError(editor.reason() or problem)

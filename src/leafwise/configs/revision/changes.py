@@ -14,21 +14,21 @@ from ...selection.align import aligned
 from ..documents import Tagged
 
 
-GONE: Final = object()
-"""The new key of an entry that is removed."""
+ABSENT: Final = object()
+"""In a `Step`: the entry is not there before, or not afterwards."""
 _MOST_COMPARED: Final = 10_000
 """How many pairs of items are compared to find which one became which."""
 
 
 class Step(NamedTuple):
-    """What becomes of an entry.
+    """What becomes of an entry of a dict or list.
 
     Attributes:
-        place: The index of the old entry; None for one that is added.
-        key: Its new key; `GONE` if it is removed.
+        old_key: Its key or position; `ABSENT` if it is added.
+        key: Its new key or position; `ABSENT` if it is removed.
     """
 
-    place: int | None
+    old_key: Any
     key: Any
 
 
@@ -39,14 +39,15 @@ def same(a: Any, b: Any) -> bool:
     """
     if a is b or type(a) is not type(b):
         return a is b
+    if type(a) is str:  # the commonest
+        return bool(a == b)
+    # by map: a generator would take a second frame for each level of a deep file
     if type(a) is dict:
         if a.keys() != b.keys():
             return False
-        return all(same(value, b[key]) for key, value in a.items())
+        return all(map(same, a.values(), [b[key] for key in a]))
     if type(a) is list:
-        if len(a) != len(b):
-            return False
-        return all(map(same, a, b))
+        return len(a) == len(b) and all(map(same, a, b))
     if type(a) is Tagged:
         return a.tag == b.tag and same(a.value, b.value)
     if isinstance(a, float) or hasattr(a, "plain"):
@@ -54,55 +55,56 @@ def same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def steps(old: Any, new: Any) -> list[Step]:
-    """Return in order what becomes of the entries of a dict or list.
+def steps(old: Any, new: Any) -> Iterator[Step]:
+    """Yield what becomes of the entries of a dict or list, in their new order.
+
+    Each old entry is in one step, and these stay in order: a text is edited from its
+    beginning to its end, and nothing in it changes places.
 
     Args:
         old: The old value.
         new: The new one, of the same type.
     """
     if isinstance(old, list):
-        return list(_list_steps(old, new))
-    if list(old) == list(new):
-        return [Step(index, key) for index, key in enumerate(new)]
-    return list(_dict_steps(old, new))
+        return _list_steps(old, new)
+    return _dict_steps(old, new)
 
 
 def _dict_steps(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[Step]:
-    names = _new_names(old, new)
-    staying = set(names)
-    previous: Any = GONE
+    new_keys = _new_keys(old, new)
+    staying = set(new_keys)
+    previous: Any = ABSENT
     added: dict[Any, list[Any]] = {}  # by the key before them that stays
     for key in new:
         if key in staying:
             previous = key
         else:
             added.setdefault(previous, []).append(key)
-    for key in added.pop(GONE, ()):
-        yield Step(None, key)
-    for index, name in enumerate(names):
-        yield Step(index, name)
-        for key in added.get(name, ()):
-            yield Step(None, key)
+    for key in added.pop(ABSENT, ()):
+        yield Step(ABSENT, key)
+    for old_key, new_key in zip(old, new_keys, strict=True):
+        yield Step(old_key, new_key)
+        for key in added.get(new_key, ()):
+            yield Step(ABSENT, key)
 
 
-def _new_names(old: dict[Any, Any], new: dict[Any, Any]) -> list[Any]:
-    """Return the new key of each old entry; `GONE` if it is removed.
+def _new_keys(old: dict[Any, Any], new: dict[Any, Any]) -> list[Any]:
+    """Return the new key of each old entry; `ABSENT` if it is removed.
 
     A key at the same position whose value is the same has been renamed.
     """
-    names: list[Any] = []
-    for old_key, new_key in zip_longest(old, new, fillvalue=GONE):
-        if old_key is GONE:
+    new_keys: list[Any] = []
+    for old_key, new_key in zip_longest(old, new, fillvalue=ABSENT):
+        if old_key is ABSENT:
             break
         if old_key in new:
-            names.append(old_key)
-        elif new_key is GONE or new_key in old:
-            names.append(GONE)
+            new_keys.append(old_key)
+        elif new_key is ABSENT or new_key in old:
+            new_keys.append(ABSENT)
         else:
             is_renamed = same(old[old_key], new[new_key])
-            names.append(new_key if is_renamed else GONE)
-    return names
+            new_keys.append(new_key if is_renamed else ABSENT)
+    return new_keys
 
 
 def _list_steps(old: list[Any], new: list[Any]) -> Iterator[Step]:
@@ -116,22 +118,32 @@ def _list_steps(old: list[Any], new: list[Any]) -> Iterator[Step]:
     old_numbers = _numbered(old[start:old_stop], numbers)
     new_numbers = _numbered(new[start:new_stop], numbers)
     pairs, _ = aligned(old_numbers, new_numbers)
-    old_start = start
-    new_start = start
-    for old_place, new_place in pairs:
-        old_index = start + old_place
-        new_index = start + new_place
-        old_range = range(old_start, old_index)
-        new_range = range(new_start, new_index)
-        yield from _gap_steps(old, new, old_range, new_range)
-        yield Step(old_index, new_index)
-        old_start = old_index + 1
-        new_start = new_index + 1
-    old_range = range(old_start, old_stop)
-    new_range = range(new_start, new_stop)
-    yield from _gap_steps(old, new, old_range, new_range)
+    same_items = [
+        (start + old_index, start + new_index) for old_index, new_index in pairs
+    ]
+    for old_gap, new_gap, item in _gaps(
+        same_items, range(start, old_stop), range(start, new_stop)
+    ):
+        yield from _gap_steps(old, new, old_gap, new_gap)
+        yield from item
     for index in range(end):
         yield Step(old_stop + index, new_stop + index)
+
+
+def _gaps(
+    pairs: list[tuple[int, int]],
+    old_range: range,
+    new_range: range,
+) -> Iterator[tuple[range, range, list[Step]]]:
+    """Yield what is between paired items, each time with the pair behind it, if any."""
+    old_start = old_range.start
+    new_start = new_range.start
+    for old_index, new_index in pairs:
+        pair = Step(old_index, new_index)
+        yield range(old_start, old_index), range(new_start, new_index), [pair]
+        old_start = old_index + 1
+        new_start = new_index + 1
+    yield range(old_start, old_range.stop), range(new_start, new_range.stop), []
 
 
 def _numbered(items: list[Any], numbers: dict[str, int]) -> list[int]:
@@ -150,54 +162,40 @@ def _common(old: list[Any], new: list[Any]) -> int:
 def _gap_steps(
     old: list[Any],
     new: list[Any],
-    old_range: range,
-    new_range: range,
+    old_gap: range,
+    new_gap: range,
 ) -> Iterator[Step]:
     """Pair items between others that stay: those that are most alike.
 
     As many items as before replace each other in order. If items went or came, one that
     is like no other is a new one, so that no comment comes to stand at another item.
     """
-    old_start = old_range.start
-    new_start = new_range.start
-    for old_index, new_index in _likest_pairs(old, new, old_range, new_range):
-        yield from _unlike_steps(
-            range(old_start, old_index),
-            range(new_start, new_index),
-        )
-        yield Step(old_index, new_index)
-        old_start = old_index + 1
-        new_start = new_index + 1
-    yield from _unlike_steps(
-        range(old_start, old_range.stop),
-        range(new_start, new_range.stop),
-    )
-
-
-def _unlike_steps(old_range: range, new_range: range) -> Iterator[Step]:
-    if len(old_range) == len(new_range):
-        yield from map(Step, old_range, new_range)
-        return
-    for index in old_range:
-        yield Step(index, GONE)
-    for key in new_range:
-        yield Step(None, key)
+    pairs = _likest_pairs(old, new, old_gap, new_gap)
+    for old_others, new_others, item in _gaps(pairs, old_gap, new_gap):
+        if len(old_others) == len(new_others):
+            yield from map(Step, old_others, new_others)
+        else:
+            for index in old_others:
+                yield Step(index, ABSENT)
+            for index in new_others:
+                yield Step(ABSENT, index)
+        yield from item
 
 
 def _likest_pairs(
     old: list[Any],
     new: list[Any],
-    old_range: range,
-    new_range: range,
+    old_gap: range,
+    new_gap: range,
 ) -> list[tuple[int, int]]:
     """Return the pairs of items, in order, that are most alike in all."""
-    if not 0 < len(old_range) * len(new_range) <= _MOST_COMPARED:
+    if not 0 < len(old_gap) * len(new_gap) <= _MOST_COMPARED:
         return []
     # best[i, j]: the likeness of the first items up to there, and its last pair
     best: dict[tuple[int, int], tuple[float, Any]] = {}
     nothing = (0.0, None)
-    for i in old_range:
-        for j in new_range:
+    for i in old_gap:
+        for j in new_gap:
             choices = [
                 best.get((i - 1, j), nothing),
                 best.get((i, j - 1), nothing),
@@ -208,7 +206,7 @@ def _likest_pairs(
                 choices.append((total + likeness, ((i, j), link)))
             best[i, j] = max(choices, key=itemgetter(0))
     pairs: list[tuple[int, int]] = []
-    _, link = best[old_range[-1], new_range[-1]]
+    _, link = best[old_gap[-1], new_gap[-1]]
     while link is not None:
         pair, link = link
         pairs.append(pair)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar, Final, NamedTuple
 
-from ..documents import RevisionError
-from .changes import GONE, same, steps
+from ..documents import Document, RevisionError
+from .changes import ABSENT, same, steps
 
 
 LEAF: Final = "leaf"
@@ -22,6 +23,32 @@ FLOW: Final = "flow"
 """Entries between brackets, with commas between them."""
 BLOCK: Final = "block"
 """Entries on lines of their own, at one column."""
+
+
+class Edit(NamedTuple):
+    """A span of a text, and what takes its place.
+
+    Attributes:
+        start, end: The span, which is empty for an insertion.
+        text: The new text.
+        rank: Of insertions at one place, the one with the lowest rank comes first.
+    """
+
+    start: int
+    end: int
+    text: str
+    rank: tuple[int, int] = (0, 0)
+
+
+def spliced(text: str, edits: Iterable[Edit]) -> str:
+    """Return a text after edits, whose spans do not overlap."""
+    pieces = []
+    place = 0
+    for edit in sorted(edits, key=attrgetter("start", "end", "rank")):
+        pieces += [text[place : edit.start], edit.text]
+        place = edit.end
+    pieces.append(text[place:])
+    return "".join(pieces)
 
 
 class Entry(NamedTuple):
@@ -81,6 +108,12 @@ class Part:
         return len(self.entries) == len(old)
 
 
+def entries_by_key(entries: Sequence[Entry], value: Any) -> dict[Any, Entry]:
+    """Return the entries of a dict or list by its keys or positions."""
+    keys = range(len(value)) if isinstance(value, list) else value
+    return dict(zip(keys, entries, strict=True))
+
+
 _BEHIND: Final = re.compile(
     r"""
     (  (?: \s | \#[^\n]*+ )*+ (?=,)  )?+   # blanks and comments up to a comma
@@ -92,12 +125,18 @@ _BEHIND: Final = re.compile(
 """What is behind an item between brackets: up to its comma, that, and a comment."""
 
 
-class _Item(NamedTuple):
-    """What stands around an item between brackets."""
+class _Surroundings(NamedTuple):
+    """What stands around an item between brackets.
+
+    Attributes:
+        before: What is between the comma of the item before, or the bracket, and it.
+        gap: What is between it and its comma.
+        comment: What is behind its comma on the same line.
+    """
 
     before: str
-    gap: str
-    comment: str
+    gap: str = ""
+    comment: str = ""
 
 
 class Editor:
@@ -112,6 +151,8 @@ class Editor:
         added: The values of new entries.
     """
 
+    comments: ClassVar[re.Pattern[str] | None] = None
+    """Matches comments, each as a group; None if the format has none."""
     colon = ": "
     comma = ", "
     unit = "  "
@@ -124,15 +165,33 @@ class Editor:
         self.removed: list[tuple[int, int, Any]] = []
         self.added: list[Any] = []
 
-    def check_comments(self, pattern: re.Pattern[str], new: str) -> None:
+    def revised(self, document: Document, tree: Any) -> str:
+        """Return the text with another tree; it is not checked yet.
+
+        Args:
+            document: The document that was read from the text.
+            tree: The new tree.
+
+        Raises:
+            RevisionError: The text is in a form that cannot be edited.
+        """
+        raise NotImplementedError
+
+    def reason(self) -> str:
+        """Return why a new text has other values than the edit, "" if unknown."""
+        return ""
+
+    def check_comments(self, new: str) -> None:
         """Raise `RevisionError` if a comment is lost.
 
         Those of removed entries may go; one whose value is added elsewhere was moved.
 
         Args:
-            pattern: It has a group for a comment.
             new: The new text.
         """
+        pattern = self.comments
+        if pattern is None:
+            return
         old_comments = Counter(pattern.findall(self.plain))
         new_comments = Counter(pattern.findall(new))
         lost = old_comments - new_comments
@@ -150,6 +209,8 @@ class Editor:
         start = start_of(self.text, entry.start, 1)
         end = max(entry.end, self.text.find("\n", entry.end - 1))
         self.removed.append((start, end, value))
+
+    # ------------------------------------------------------------------- values as text
 
     def leaf(self, value: Any, quote: str) -> str:
         """Return the text of a scalar.
@@ -195,6 +256,8 @@ class Editor:
             text = f"\n{inner}{lines}\n{indent}"
         return f"{{{text}}}" if isinstance(value, dict) else f"[{text}]"
 
+    # ------------------------------------------------------------------- changed values
+
     def edited(
         self,
         part: Part,
@@ -236,6 +299,8 @@ class Editor:
         if not isinstance(old, dict | list) or type(old) is not type(new):
             return
         values = old.values() if isinstance(old, dict) else old
+        # there are fewer entries than values if `<<` brings some, or none at all where
+        # nobody looked into the value
         for entry, value in zip(part.entries, values, strict=False):
             self.remove(entry, value)
 
@@ -246,30 +311,26 @@ class Editor:
         new: Any,
     ) -> str:
         """Return the text of a collection between brackets with other entries."""
-        names = range(len(old)) if part.is_list else list(old)
-        bodies: list[tuple[int | None, str | None]] = []
-        for index, key in steps(old, new):
-            if index is None:
+        entries = entries_by_key(part.entries, old)
+        items: list[tuple[Entry | None, str]] = []
+        for old_key, key in steps(old, new):
+            if old_key is ABSENT:
                 self.added.append(new[key])
-                item = self.new_item(part, key, new[key])
-                bodies.append((None, item))
+                items.append((None, self.new_item(part, key, new[key])))
                 continue
-            entry = part.entries[index]
-            name = names[index]
-            if key is GONE:
-                self.remove(entry, old[name])
-                bodies.append((index, None))
-            else:
-                head = self.head(part, entry, name, key)
-                value = self.behind(entry, old[name], new[key])
-                bodies.append((index, head + value))
-        if any(None in body for body in bodies):
-            return self.put_together(part, bodies)
+            entry = entries[old_key]
+            if key is ABSENT:
+                self.remove(entry, old[old_key])
+                continue
+            head = self.head(part, entry, old_key, key)
+            value = self.behind(entry, old[old_key], new[key])
+            items.append((entry, head + value))
+        if [entry for entry, _ in items] != list(part.entries):
+            return self.put_together(part, items)
         pieces = []
         place = part.start
-        for entry, (_, body) in zip(part.entries, bodies, strict=True):
-            pieces.append(self.text[place : entry.start])
-            pieces.append(str(body))
+        for entry, (_, text) in zip(part.entries, items, strict=True):
+            pieces += [self.text[place : entry.start], text]
             place = entry.end
         pieces.append(self.text[place : part.end])
         return "".join(pieces)
@@ -308,6 +369,8 @@ class Editor:
         before = self.text[entry.after : value.start] or gap
         after = self.text[value.end : entry.end]
         return before + self.edited(value, old, new) + after
+
+    # ------------------------------------------------------------------- brackets
 
     def new_item(
         self,
@@ -348,50 +411,53 @@ class Editor:
         return None
 
     def put_together(
-        self, part: Part, bodies: Sequence[tuple[int | None, str | None]]
+        self,
+        part: Part,
+        items: Sequence[tuple[Entry | None, str]],
     ) -> str:
         """Return a collection in brackets, from or to which entries go or come.
 
         Args:
             part: The collection.
-            bodies: The indices of the old entries, None for new ones; and the new
-                texts, None for what is gone.
+            items: The entries that it has now, None for new ones, with their texts.
         """
-        items, tail, has_comma = self.items(part)
+        surroundings, tail, has_comma = self.surroundings(part)
         indent = self.item_indent(part)
         if indent is not None:
-            between = first = f"\n{indent}"
-            if not items:
+            first = between = f"\n{indent}"
+            if not surroundings:
                 tail = f"\n{self.indent_at(part.start)}"
         else:
-            first = items[0].before if items else tail
-            between = items[1].before if len(items) > 1 else self.comma[1:]
-        pieces: list[str] = []
-        last_comma = -1
-        for index, body in bodies:
-            if body is None:
-                continue
-            item = _Item("", "", "") if index is None else items[index]
-            before = item.before
-            is_first = not pieces
-            is_moved = is_first != (index == 0)
-            if index is None or (indent is None and is_moved):
-                before = first if is_first else between
-            last_comma = len(pieces) + 3
-            pieces += [before, body, item.gap, ",", item.comment]
-        if pieces:
-            if not has_comma:
-                pieces[last_comma] = ""
+            first = surroundings[0].before if surroundings else tail
+            between = self.comma[1:]
+            if len(surroundings) > 1:
+                between = surroundings[1].before
+        around_entry = dict(zip(part.entries, surroundings, strict=True))
+        pieces = []
+        for position, (entry, text) in enumerate(items):
+            before = first if position == 0 else between
+            around = _Surroundings(before)
+            if entry is not None:
+                around = around_entry[entry]
+                was_first = entry is part.entries[0]
+                # the blank behind an opening bracket is not that behind a comma; on
+                # lines, comments stand before an item, and go with it
+                if indent is not None or was_first == (position == 0):
+                    before = around.before
+            is_last = position + 1 == len(items)
+            comma = "," if has_comma or not is_last else ""
+            pieces += [before, text, around.gap, comma, around.comment]
+        if items:
             pieces.append(tail)
         opening = self.text[part.start : part.bare + 1]
         return opening + "".join(pieces) + self.text[part.end - 1]
 
-    def items(self, part: Part) -> tuple[list[_Item], str, bool]:
+    def surroundings(self, part: Part) -> tuple[list[_Surroundings], str, bool]:
         """Return what stands around the items between brackets.
 
         And what stands behind the last one, and whether that has a comma.
         """
-        items = []
+        surroundings = []
         place = part.bare + 1
         has_comma = False
         for entry in part.entries:
@@ -399,10 +465,10 @@ class Editor:
             assert match is not None  # it matches the empty text, too
             gap, comma, comment = match.groups("")
             before = self.text[place : entry.start]
-            items.append(_Item(before, gap, comment))
+            surroundings.append(_Surroundings(before, gap, comment))
             place = match.end()
             has_comma = bool(comma)
-        return items, self.text[place : part.end - 1], has_comma
+        return surroundings, self.text[place : part.end - 1], has_comma
 
 
 _DIRECTIVE: Final = re.compile(
@@ -433,37 +499,3 @@ def start_of(text: str, head: int, least: int) -> int:
     if start == 0 and _DIRECTIVE.match(text):
         return lowest
     return start
-
-
-def scan(text: str, token: re.Pattern[str], place: int = 0) -> Part:
-    """Return the value at a place of a text: a scalar, or brackets with entries.
-
-    Args:
-        text: The text, which is known to be well-formed.
-        token: What matches a bracket, a scalar or a key, and the blanks before it; with
-            groups `open`, `close` and `colon`.
-        place: Where the value begins, or the blanks before it.
-    """
-    outer: list[tuple[int, list[Entry], tuple[int, int] | None]] = [(0, [], None)]
-    key = None
-    while match := token.match(text, place):
-        place = match.end()
-        start = match.start(1)
-        if match["colon"]:
-            key = (start, place)
-            continue
-        if match["open"]:
-            outer.append((start, [], key))
-            key = None
-            continue
-        part = Part(LEAF, start, place, start)
-        if match["close"]:
-            start, entries, key = outer.pop()
-            is_list = match["close"] == "]"
-            part = Part(FLOW, start, place, start, entries, is_list=is_list)
-        if len(outer) == 1:
-            return part
-        head, after = key or (start, start)
-        outer[-1][1].append(Entry(head, head, after, part, place))
-        key = None
-    raise AssertionError("the value has no end")

@@ -1,8 +1,7 @@
 """A YAML text with another tree: block entries, scalars, and brackets on one line.
 
-Nodes of ruamel.yaml have marks, which say where values stand. What an edit would change
-elsewhere, by an alias or a merge key, is refused, and so are new and removed entries
-between brackets that go over several lines.
+What an edit would change elsewhere, by an alias or a merge key, is refused, and so are
+new and removed entries between brackets that go over several lines.
 """
 
 from __future__ import annotations
@@ -10,29 +9,32 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ...core.keypath import KeyPath
 from ...core.keys import DictKey, SequenceKey
 from ...selection.patterns import place_text
+from .. import formats
 from ..documents import Document, RevisionError, Tagged
-from ..yaml_reader import MERGE, is_tagged, quoted, yaml_dumper, yaml_loader, yaml_text
-from .changes import GONE, same, steps
-from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
+from ..yaml_reader import MERGE, quoted, yaml_dumper, yaml_text
+from .changes import ABSENT, same, steps
+from .editor import (
+    BLOCK,
+    FLOW,
+    LEAF,
+    Edit,
+    Editor,
+    Entry,
+    Part,
+    entries_by_key,
+    spliced,
+)
+from .yaml_parts import ALIAS, ODD, PartReader, Path, YamlPart
 
 
-ALIAS: Final = "alias"
-"""An alias, which is never changed."""
-ODD: Final = "odd"
-"""A collection in a form that is not edited, such as keys behind `?`."""
-
-_PLAIN: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
-_PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
 _ANCHOR: Final = re.compile(r"&\S+")
-_COLON: Final = re.compile(r"[ \t]*:")
-_DASH: Final = re.compile(r"(?:\s|#[^\n]*+)*+-")
 _SEPARATOR: Final = re.compile(r"^(?:%.*\n)*---(?!\S)", re.MULTILINE)
-_COMMENTS: Final = re.compile(r"(?:^|[ \t])(?=(#.*))", re.MULTILINE)
+_COMMENT: Final = re.compile(r"(?:^|[ \t])(?=(#.*))", re.MULTILINE)
 _COMMENT_BEHIND: Final = re.compile(r"[ \t]+#.*")
 _NESTED_MAPPING: Final = re.compile(
     r"^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( +)(?=[^\s#-])", re.MULTILINE
@@ -40,55 +42,6 @@ _NESTED_MAPPING: Final = re.compile(
 _NESTED_LIST: Final = re.compile(
     r"^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( *)(?=- )", re.MULTILINE
 )
-
-Path = tuple[Any, ...]
-"""The keys and positions of a value."""
-
-
-class YamlPart(Part):
-    """A value in a YAML text.
-
-    Attributes:
-        path: Where it is in the tree.
-        anchor: The name of its anchor, or of the one that it is an alias of; or "".
-        node_start: Where it begins, with its anchor, also if it is a block.
-        column: That of the entries of a block.
-    """
-
-    path: Path = ()
-    anchor = ""
-    node_start = 0
-    column = 0
-
-    def fits(self, old: Any, new: Any) -> bool:
-        """Return whether a value can be written by changes of the entries.
-
-        A block is never empty, unless the line with `<<` stays.
-        """
-        if self.kind is not BLOCK:
-            return super().fits(old, new)
-        if type(old) is not type(new):
-            return False
-        has_merge = any(entry.key is MERGE for entry in self.entries)
-        return has_merge or bool(new)
-
-
-class Alias(NamedTuple):
-    """An alias in a text.
-
-    Attributes:
-        name: The name of the anchor.
-        path: Where it is in the tree; if `<<` names it, where that mapping is.
-        start: Where it is in the text.
-        target: Where the value with the anchor is in the text.
-        is_merge: Whether `<<` names it.
-    """
-
-    name: str
-    path: Path
-    start: int
-    target: int
-    is_merge: bool
 
 
 def _place(path: Path) -> str:
@@ -100,55 +53,71 @@ def _place(path: Path) -> str:
     return place_text(KeyPath(keys))
 
 
-class YamlStream:
-    """The documents of a text.
+class YamlEditor(Editor):
+    """Writes a YAML text with another tree.
+
+    Args:
+        text: The text.
 
     Attributes:
-        roots: Their values.
+        roots: The values of the documents.
+        aliases: The aliases in the text.
+        replaced_at: The spans of values that are replaced in one piece.
+        changed_aliases: Aliases whose values change, with the new values.
+        changed_anchors: Values with anchors that change, with the new values.
+        changed_by_merge: The paths of values that `<<` brings, and that change.
     """
 
+    comments = _COMMENT
+
     def __init__(self, text: str) -> None:
-        self.text = text
-        lines = text if text.endswith("\n") else f"{text}\n"
-        scanner = _Scanner(lines)
-        self.roots: list[YamlPart] = scanner.read()
-        self.editor = _YamlEditor(lines, scanner.plain())
-        self.aliases = scanner.aliases
+        self.ending = "" if text.endswith("\n") else "\n"
+        lines = text + self.ending
+        reader = PartReader(lines)
+        super().__init__(lines, reader.plain())
+        self.roots = reader.roots
+        self.aliases = reader.aliases
+        self.replaced_at: list[tuple[int, int]] = []
+        self.changed_aliases: list[tuple[YamlPart, Any]] = []
+        self.changed_anchors: list[tuple[YamlPart, Any]] = []
+        self.changed_by_merge: list[Path] = []
+        # new lines are indented as the first mapping and the first list are
+        mapping = _NESTED_MAPPING.search(text)
+        dash = _NESTED_LIST.search(text)
+        step = len(mapping[2]) if mapping else 2
+        offset = len(dash[2]) if dash else 0
+        self.block_dumper = yaml_dumper(is_part=True)
+        self.block_dumper.width = sys.maxsize
+        self.block_dumper.indent(step, offset + 2, offset)
+        self.line_dumper = yaml_dumper(is_part=True)
+        self.line_dumper.width = sys.maxsize
+        self.line_dumper.default_flow_style = True
+
+    # ----------------------------------------------------------------------- documents
 
     def revised(self, document: Document, tree: Any) -> str:
-        """Return the text with another tree; see `revise`."""
+        """Return the text with another tree; it is not checked yet."""
+        if not self.roots:  # nothing but comments
+            return self.text + formats.dump(document._replace(tree=tree))
         old = document.tree if document.is_stream else [document.tree]
         new = tree if document.is_stream else [tree]
         if type(new) is not list or not new:
             raise RevisionError("no document would be left, delete the file instead")
-        edits: list[tuple[int, int, str]] = []
-        last_is_deleted = False
-        for index, key in self._plan(old, new):
-            last_is_deleted = key is GONE
-            if last_is_deleted:
-                edits.append(self._delete(index, old[index]))
-            elif not same(old[index], new[key]):
-                edits.append(self._replace(index, old[index], new[key]))
-        self._check_anchors()
-        text = _spliced(self.editor.text, edits)
-        if not self.text.endswith("\n") and not last_is_deleted:
-            text = text.removesuffix("\n")
-        return text
+        edits = []
+        is_last_deleted = False
+        for index, new_index in _document_steps(old, new):
+            is_last_deleted = new_index is ABSENT
+            if is_last_deleted:
+                edits.append(self.deletion(index, old[index]))
+            elif not same(old[index], new[new_index]):
+                edits.append(self.change(index, old[index], new[new_index]))
+        self.check_anchors()
+        text = spliced(self.text, edits)
+        return text if is_last_deleted else text.removesuffix(self.ending)
 
-    def _plan(self, old: list[Any], new: list[Any]) -> list[tuple[int, Any]]:
-        """Return what becomes of each document."""
-        if len(old) == len(new):
-            return [(index, index) for index in range(len(new))]
-        plan = []
-        for index, key in steps(old, new):
-            if index is None:
-                raise RevisionError("a document would be added")
-            plan.append((index, key))
-        return plan
-
-    def _delete(self, index: int, value: Any) -> tuple[int, int, str]:
+    def deletion(self, index: int, value: Any) -> Edit:
         """Return the edit that deletes a document."""
-        plain = self.editor.plain
+        plain = self.plain
         starts = [match.start() for match in _SEPARATOR.finditer(plain)]
         if len(starts) < len(self.roots):  # the first one may have no `---` above it
             starts.insert(0, self.roots[0].start)
@@ -160,29 +129,29 @@ class YamlStream:
         has_separator = _SEPARATOR.match(plain, start) is not None
         if not has_separator and plain.startswith("---\n", end):
             end += len("---\n")  # the next document is the first one now
-        self.editor.removed.append((start, end, value))
-        return start, end, ""
+        self.removed.append((start, end, value))
+        return Edit(start, end, "")
 
-    def _replace(
+    def change(
         self,
         index: int,
         old: Any,
         new: Any,
-    ) -> tuple[int, int, str]:
+    ) -> Edit:
         """Return the edit that changes a document."""
         root = self.roots[index]
         if root.kind is BLOCK and not root.fits(old, new):
-            self.editor.drop_entries(root, old, new)
-            lines = "\n".join(self.editor.lines(new))
-            return root.entries[0].head, root.end, f"{lines}\n"
-        text = self.editor.edited(root, old, new)
-        return root.start, root.end, text
+            self.drop_entries(root, old, new)
+            lines = "\n".join(self.lines(new))
+            return Edit(root.entries[0].head, root.end, f"{lines}\n")
+        return Edit(root.start, root.end, self.edited(root, old, new))
 
-    def _check_anchors(self) -> None:
+    # ----------------------------------------------------------------- anchors, aliases
+
+    def check_anchors(self) -> None:
         """Raise `RevisionError` if an anchor is deleted that an alias uses."""
-        editor = self.editor
-        spans = [(start, end) for start, end, _ in editor.removed]
-        spans += editor.replaced_at
+        spans = [(start, end) for start, end, _ in self.removed]
+        spans += self.replaced_at
 
         def is_gone(place: int) -> bool:
             return any(start <= place < end for start, end in spans)
@@ -196,23 +165,33 @@ class YamlStream:
 
     def reason(self) -> str:
         """Return why a new text has other values than the edit, "" if unknown."""
-        editor = self.editor
-        anchors = {part.node_start: value for part, value in editor.changed_anchors}
+        return self.alias_reason() or self.merge_reason() or self.anchor_reason()
+
+    def alias_reason(self) -> str:
+        """Return which alias changes, while what it names does not."""
+        new_values = {part.node_start: value for part, value in self.changed_anchors}
         targets = {alias.start: alias.target for alias in self.aliases}
-        for part, value in editor.changed_aliases:
+        for part, value in self.changed_aliases:
             target = targets[part.start]
-            if target not in anchors or not same(anchors[target], value):
+            if target not in new_values or not same(new_values[target], value):
                 return (
                     f"{_place(part.path)} is the alias *{part.anchor}, which cannot "
                     "change alone"
                 )
-        if editor.changed_by_merge:
-            path = editor.changed_by_merge[0]
-            aliases = [alias for alias in self.aliases if alias.path == path[:-1]]
-            names = ", ".join(f"&{alias.name}" for alias in aliases)
-            source = f"comes from {names} by" if names else "comes from"
-            return f"{_place(path)} {source} <<"
-        for part, _ in editor.changed_anchors:
+        return ""
+
+    def merge_reason(self) -> str:
+        """Return which value changes that `<<` brings."""
+        if not self.changed_by_merge:
+            return ""
+        path = self.changed_by_merge[0]
+        names = [f"&{alias.name}" for alias in self.aliases if alias.path == path[:-1]]
+        source = f"{', '.join(names)} by <<" if names else "<<"
+        return f"{_place(path)} comes from {source}"
+
+    def anchor_reason(self) -> str:
+        """Return which alias would change with what it names."""
+        for part, _ in self.changed_anchors:
             for alias in self.aliases:
                 if alias.target == part.node_start:
                     return (
@@ -221,265 +200,14 @@ class YamlStream:
                     )
         return ""
 
-    def check_all_comments(self, text: str) -> None:
-        """Raise `RevisionError` if a new text lacks a comment."""
-        self.editor.check_comments(_COMMENTS, text)
-
-
-def _spliced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
-    """Return a text in which spans have other texts."""
-    pieces = []
-    place = 0
-    for start, end, piece in edits:
-        pieces += [text[place:start], piece]
-        place = end
-    return "".join([*pieces, text[place:]])
-
-
-class _Scanner:
-    """Turns the nodes of a text into parts.
-
-    Attributes:
-        aliases: The aliases in the text.
-        scalars: The spans of its scalars.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.aliases: list[Alias] = []
-        self.scalars: list[tuple[int, int]] = []
-        self.loader = yaml_loader(aliases=True)
-
-    def read(self) -> list[YamlPart]:
-        """Return the parts of the documents."""
-        return [
-            self.part(node, (), 0, node.start_mark.index)
-            for node in self.loader.compose_all(self.text)
-        ]
-
-    def plain(self) -> str:
-        """Return the text with others in place of its scalars, without number signs."""
-        edits = []
-        for start, end in sorted(self.scalars):
-            scalar = self.text[start:end]
-            edits.append((start, end, re.sub(r"[^\n]", "x", scalar)))
-        return _spliced(self.text, edits)
-
-    def part(
-        self,
-        node: Any,
-        path: Path,
-        least: int,
-        empty_at: int,
-    ) -> YamlPart:
-        """Return the part of a node.
-
-        Args:
-            node: The node.
-            path: Where it is in the tree.
-            least: Where its first entry may begin at the earliest, comments included.
-            empty_at: Where it is if it has no text of its own.
-        """
-        text = self.text
-        start = node.start_mark.index
-        end = node.end_mark.index
-        if node.id == "alias":
-            part = YamlPart(ALIAS, start, end, start)
-            part.anchor = node.value
-            self.add_alias(node, path)
-        else:
-            match = _PROPERTIES.match(text, start)
-            bare = match.end() if match else start
-            if node.id != "scalar":
-                part = self.collection(node, path, bare, least)
-            elif node.style in ("|", ">"):
-                end = bare + len(text[bare:end].rstrip())
-                self.scalars.append((text.index("\n", bare), end))
-                part = YamlPart(LEAF, start, end, bare)
-            else:
-                if not text[start:end].strip():
-                    start = end = bare = empty_at
-                self.scalars.append((min(bare, end), end))
-                part = YamlPart(LEAF, start, end, min(bare, end))
-            part.anchor = node.anchor or ""
-        part.path = path
-        part.node_start = node.start_mark.index
-        return part
-
-    def add_alias(
-        self,
-        node: Any,
-        path: Path,
-        *,
-        is_merge: bool = False,
-    ) -> None:
-        """Note an alias, or those that `<<` names."""
-        if is_merge and node.id == "sequence":
-            for item in node.value:
-                self.add_alias(item, path, is_merge=True)
-        elif node.id == "alias":
-            alias = Alias(
-                name=node.value,
-                path=path,
-                start=node.start_mark.index,
-                target=node.target.start_mark.index,
-                is_merge=is_merge,
-            )
-            self.aliases.append(alias)
-
-    def collection(
-        self,
-        node: Any,
-        path: Path,
-        bare: int,
-        least: int,
-    ) -> YamlPart:
-        """Return the part of a collection."""
-        text = self.text
-        start = node.start_mark.index
-        is_flow = bool(node.flow_style)
-        is_list = node.id == "sequence"
-        entries: list[Entry] = []
-        is_odd = False
-        place = least
-        for index, child in enumerate(node.value):
-            item_path = (*path, index)
-            if not is_list:
-                entry = self.pair(child, path, place, is_flow=is_flow)
-                is_odd |= entry is None or (is_flow and entry.key is MERGE)
-                if entry is None:
-                    entry = self.odd_pair(child, path, place)
-            elif is_flow:
-                head = child.start_mark.index
-                value = self.part(child, item_path, head, head)
-                entry = Entry(head, head, head, value, value.end)
-            else:
-                first = bare if not entries else place
-                entry = self.item(child, item_path, place, first)
-            entries.append(entry)
-            place = entry.end
-        end = node.end_mark.index if is_flow else place
-        if is_tagged(node):
-            return YamlPart(LEAF, start, end if is_flow else end - 1, bare)
-        if is_flow and text[bare] not in "[{":
-            is_odd = True
-        if is_odd or str(node.tag) not in _PLAIN:
-            return YamlPart(ODD, start, end if is_flow else end - 1, bare)
-        if is_flow:
-            return YamlPart(FLOW, start, end, bare, entries, is_list=is_list)
-        first = entries[0].start
-        part = YamlPart(BLOCK, first, end, first, entries, is_list=is_list)
-        head = entries[0].head
-        part.column = head - text.rfind("\n", 0, head) - 1
-        return part
-
-    def item(
-        self,
-        node: Any,
-        path: Path,
-        least: int,
-        dash_from: int,
-    ) -> Entry:
-        """Return an item of a block."""
-        match = _DASH.match(self.text, dash_from)
-        assert match is not None
-        after = match.end()
-        value = self.part(node, path, after, after)
-        head = after - 1
-        start = start_of(self.text, head, least)
-        end = self.line_end(value)
-        return Entry(start, head, after, value, end)
-
-    def pair(
-        self,
-        child: tuple[Any, Any],
-        path: Path,
-        least: int,
-        *,
-        is_flow: bool,
-    ) -> Entry | None:
-        """Return a pair of a mapping, None if it is not written as `key: value`."""
-        key_node, value_node = child
-        text = self.text
-        name = self.part(key_node, path, least, key_node.start_mark.index)
-        colon = _COLON.match(text, name.end)
-        before = text[least : name.start].rstrip(" \t")
-        if colon is None or before.endswith("?"):
-            return None
-        key_node = key_node.target if key_node.id == "alias" else key_node
-        is_merge = key_node.tag == MERGE
-        if is_merge:
-            key = MERGE
-            self.add_alias(value_node, path, is_merge=True)
-            path_of_value = path
-        else:
-            key = self.loader.constructor.construct_object(key_node)
-            path_of_value = (*path, key)
-        after = colon.end()
-        count = len(self.aliases)
-        value = self.part(value_node, path_of_value, after, after)
-        if is_merge:
-            del self.aliases[count:]  # they are known as those of `<<`
-        if is_flow:
-            return Entry(name.start, name.start, after, value, value.end, key)
-        start = start_of(text, name.start, least)
-        end = self.line_end(value)
-        return Entry(start, name.start, after, value, end, key)
-
-    def odd_pair(
-        self,
-        child: tuple[Any, Any],
-        path: Path,
-        least: int,
-    ) -> Entry:
-        """Return a pair of a mapping that is not edited, but for its end."""
-        key_node, value_node = child
-        head = key_node.start_mark.index
-        end = key_node.end_mark.index
-        value = self.part(value_node, path, end, end)
-        return Entry(head, head, end, value, self.line_end(value))
-
-    def line_end(self, value: YamlPart) -> int:
-        """Return where an entry of a block ends with its value."""
-        if value.kind is BLOCK:
-            return value.end
-        return self.text.index("\n", value.end) + 1
-
-
-class _YamlEditor(Editor):
-    """Writes lines.
-
-    Attributes:
-        replaced_at: The spans of values that are replaced in one piece.
-        changed_aliases: Aliases whose values change, with the new values.
-        changed_anchors: Values with anchors that change, with the new values.
-        changed_by_merge: The paths of values that `<<` brings, and that change.
-    """
-
-    def __init__(self, text: str, plain: str) -> None:
-        """Look at a text for what it does."""
-        super().__init__(text, plain)
-        self.replaced_at: list[tuple[int, int]] = []
-        self.changed_aliases: list[tuple[YamlPart, Any]] = []
-        self.changed_anchors: list[tuple[YamlPart, Any]] = []
-        self.changed_by_merge: list[Path] = []
-        mapping = _NESTED_MAPPING.search(text)
-        dash = _NESTED_LIST.search(text)
-        step = len(mapping[2]) if mapping else 2
-        offset = len(dash[2]) if dash else 0
-        self.block_dumper = yaml_dumper(is_part=True)
-        self.block_dumper.width = sys.maxsize
-        self.block_dumper.indent(step, offset + 2, offset)
-        self.line_dumper = yaml_dumper(is_part=True)
-        self.line_dumper.width = sys.maxsize
-        self.line_dumper.default_flow_style = True
+    # ------------------------------------------------------------------- values as text
 
     def leaf(self, value: Any, quote: str) -> str:
         """Return the text of a scalar, in one line."""
-        item = quoted(value, quote)
-        text = yaml_text(self.line_dumper, [[item]])
+        # in a list: outside of brackets, the dumper may add `...` or break the line
+        text = yaml_text(self.line_dumper, [[quoted(value, quote)]])
         line, _, _ = text.partition("\n")
-        return line[1:-1]  # without the brackets
+        return line.removeprefix("[").removesuffix("]")
 
     def lines(self, value: Any) -> list[str]:
         """Return the lines of a value as a block, the first one without indentation."""
@@ -487,6 +215,13 @@ class _YamlEditor(Editor):
         lines = text.removesuffix("\n").split("\n")
         indent = len(lines[0]) - len(lines[0].lstrip(" "))
         return [line[indent:] for line in lines]
+
+    def indented(self, part: YamlPart, lines: Iterable[str]) -> list[str]:
+        """Return lines of an entry of a block with the indentation of the block."""
+        indent = " " * part.column
+        return [f"{indent}{line}\n" if line else "\n" for line in lines]
+
+    # ------------------------------------------------------------------- changed values
 
     def edited(
         self,
@@ -523,25 +258,27 @@ class _YamlEditor(Editor):
         return self.anchor_of(part) + self.inline(new, None, quote)
 
     def put_together(
-        self, part: Part, bodies: Sequence[tuple[int | None, str | None]]
+        self,
+        part: Part,
+        items: Sequence[tuple[Entry | None, str]],
     ) -> str:
         """Return a collection in brackets, from or to which entries go or come."""
         assert isinstance(part, YamlPart)
         self.check_form(part)
-        return super().put_together(part, bodies)
+        return super().put_together(part, items)
 
     def check_form(self, part: YamlPart) -> None:
         """Raise `RevisionError` if a collection is in a form that is not edited."""
-        line = f"line {self.text.count(chr(10), 0, part.start) + 1}"
+        number = self.text.count("\n", 0, part.start) + 1
         if part.kind is ODD:
             raise RevisionError(
                 f"{_place(part.path)} is written in a form that cannot be edited "
-                f"({line})"
+                f"(line {number})"
             )
-        text = self.text[part.start : part.end]
-        if part.kind is FLOW and "\n" in text:
+        if part.kind is FLOW and "\n" in self.text[part.start : part.end]:
             raise RevisionError(
-                f"the brackets of {_place(part.path)} go over several lines ({line})"
+                f"the brackets of {_place(part.path)} go over several lines "
+                f"(line {number})"
             )
 
     def anchor_of(self, part: Part) -> str:
@@ -558,54 +295,56 @@ class _YamlEditor(Editor):
         new: Any,
     ) -> str:
         """Return a block with other entries; the line with `<<` stays."""
-        entries = [entry for entry in part.entries if entry.key is not MERGE]
-        if len(entries) != len(part.entries):
-            old, new = self.without_merged(part, old, new)
-        names = range(len(old)) if part.is_list else list(old)
+        own_entries = [entry for entry in part.entries if entry.key is not MERGE]
+        if len(own_entries) < len(part.entries):
+            old, new = self.own_values(part, own_entries, old, new)
+        entries = entries_by_key(own_entries, old)
         text = self.text
         indent = " " * part.column
-        before = text[part.start - 1 : part.start]
-        is_behind_dash = before not in ("", "\n")
+        # the first entry of a block may stand behind the dash of an item around it
+        is_behind_dash = text[part.start - 1 : part.start] not in ("", "\n")
         pieces = []
         place = part.start
-        for index, key in steps(old, new):
-            if index is None:
+        for old_key, key in steps(old, new):
+            if old_key is ABSENT:
                 self.added.append(new[key])
                 pieces.append(self.new_lines(part, key, new[key]))
                 continue
-            entry = entries[index]
-            name = names[index]
+            entry = entries[old_key]
             pieces.append(text[place : entry.start])
             place = entry.end
-            if key is GONE:
-                self.remove(entry, old[name])
+            if key is ABSENT:
+                self.remove(entry, old[old_key])
                 continue
             if is_behind_dash and entry.start == part.start:
                 pieces.append(indent)
-            pieces.append(self.head(part, entry, name, key))
-            value = self.block_value(part, entry, old[name], new[key])
-            pieces.append(value)
+            pieces.append(self.head(part, entry, old_key, key))
+            pieces.append(self.block_value(part, entry, old[old_key], new[key]))
         pieces.append(text[place : part.end])
         block = "".join(pieces)
         return block.removeprefix(indent) if is_behind_dash else block
 
-    def without_merged(
+    def own_values(
         self,
         part: YamlPart,
+        own_entries: Sequence[Entry],
         old: dict[Any, Any],
         new: dict[Any, Any],
     ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """Return two dicts without the keys that only `<<` brings."""
-        own_keys = {entry.key for entry in part.entries}
-        own = {key: value for key, value in old.items() if key in own_keys}
-        merged = {key: value for key, value in old.items() if key not in own_keys}
-        for key, value in merged.items():
-            if key not in new or not same(value, new[key]):
+        """Return two dicts without the keys that only `<<` brings.
+
+        The old one is in the order of the text: what `<<` brings comes first otherwise,
+        though the mapping may have a value of its own for it.
+        """
+        own = {entry.key: old[entry.key] for entry in own_entries}
+        for key, value in old.items():
+            is_changed = key not in new or not same(value, new[key])
+            # if an own key is deleted, that of `<<` may come to light
+            if is_changed and (key not in own or key not in new):
                 self.changed_by_merge.append((*part.path, key))
-        for key in own:
-            if key not in new:  # perhaps `<<` brings it, too
-                self.changed_by_merge.append((*part.path, key))
-        new_own = {key: value for key, value in new.items() if key not in merged}
+        new_own = {
+            key: value for key, value in new.items() if key in own or key not in old
+        }
         return own, new_own
 
     def block_value(
@@ -617,9 +356,7 @@ class _YamlEditor(Editor):
     ) -> str:
         """Return an entry of a block from its value on."""
         value = entry.value
-        if same(old, new) or value.fits(old, new):
-            return self.behind(entry, old, new)
-        if value.kind in (ALIAS, ODD):
+        if same(old, new) or value.fits(old, new) or value.kind in (ALIAS, ODD):
             return self.behind(entry, old, new)
         was_on_lines = value.kind is BLOCK or self.text[value.bare] in "|>"
         if was_on_lines or (value.kind is LEAF and _takes_lines(new)):
@@ -634,45 +371,34 @@ class _YamlEditor(Editor):
         new: Any,
     ) -> str:
         """Return an entry from its value on, with a value on lines of its own."""
-        text = self.text
         value = entry.value
         assert isinstance(value, YamlPart)
         if value.anchor:
             self.changed_anchors.append((value, new))
         self.drop_entries(value, old, new)
         self.replaced_at.append((value.bare, value.end))
-        comment = self.comment_behind(entry)
-        quote = text[value.bare : value.bare + 1]
-        new = quoted(new, quote)
-        if part.is_list:
-            first, *others = self.lines([new])
-            first = first.removeprefix("-")
-        else:
-            first, *others = self.lines({"k": new})
-            first = first.removeprefix("k:")
+        new = quoted(new, self.text[value.bare : value.bare + 1])
+        # how the value begins, such as `|-`, depends on what is before it
+        head = "-" if part.is_list else "k:"
+        first, *others = self.lines([new] if part.is_list else {"k": new})
         words = [""]
-        header, _, _ = text[entry.after : entry.end].partition("\n")
+        header, _, _ = self.text[entry.after : entry.end].partition("\n")
         anchor = _ANCHOR.match(header.lstrip(" \t"))
         if value.anchor and anchor:
             words.append(anchor[0])
-        if first.strip(" "):
-            words.append(first.strip(" "))
-        lines = [" ".join(words) + comment]
-        lines += self.indented(part, others)
-        return "".join(f"{line}\n" for line in lines)
-
-    def indented(self, part: YamlPart, lines: Iterable[str]) -> list[str]:
-        """Return lines of an entry of a block with the indentation of the block."""
-        indent = " " * part.column
-        return [f"{indent}{line}" if line else "" for line in lines]
+        beginning = first.removeprefix(head).strip(" ")
+        if beginning:
+            words.append(beginning)
+        first_line = " ".join(words) + self.comment_behind(entry)
+        return "".join([f"{first_line}\n", *self.indented(part, others)])
 
     def comment_behind(self, entry: Entry) -> str:
         """Return the comment at the end of the line on which a value begins."""
         value = entry.value
-        line_end = self.text.index("\n", entry.after)
+        start = entry.after
+        line_end = self.text.index("\n", start)
         if value.kind is BLOCK and value.entries[0].head < line_end:
             return ""  # that of its first entry
-        start = entry.after
         if value.kind is not BLOCK and self.text[value.bare] not in "|>":
             start = value.end
             line_end = entry.end - 1
@@ -688,8 +414,17 @@ class _YamlEditor(Editor):
         """Return a new entry of a block."""
         value = quoted(value, self.quote(part))
         entry = [value] if part.is_list else {key: value}
-        lines = self.indented(part, self.lines(entry))
-        return "".join(f"{line}\n" for line in lines)
+        return "".join(self.indented(part, self.lines(entry)))
+
+
+def _document_steps(old: list[Any], new: list[Any]) -> Iterable[tuple[int, Any]]:
+    """Return what becomes of each document."""
+    if len(old) == len(new):
+        return [(index, index) for index in range(len(new))]
+    document_steps = list(steps(old, new))
+    if any(step.old_key is ABSENT for step in document_steps):
+        raise RevisionError("a document would be added")
+    return document_steps
 
 
 def _takes_lines(value: Any) -> bool:

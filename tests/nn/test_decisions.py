@@ -1,7 +1,10 @@
 """The decision table of `obj.name = value`: each value in each state."""
 
+import functools
+import sys
 from collections import UserList
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -259,3 +262,34 @@ def test_attrs_classes_are_looked_into():
     with pytest.raises(lw.errors.KindError, match=r"Model\.x\.b is ndarray"):
         model.x = record(1, ARRAY)
     assert model.x == record(1, "b")
+
+
+def test_modules_of_other_libraries_are_refused(monkeypatch):
+    """By their base class, once its library is imported; a mark says otherwise."""
+
+    class Layer:
+        """As in keras: a mode, and no values that jax or leafwise sees."""
+
+    monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(Layer=Layer))
+
+    class Dense(Layer):
+        def __call__(self):
+            return None
+
+    class Model(nn.Module):
+        fixed: nn.Static[Any]
+
+        def __init__(self, layer):
+            self.layer = layer
+
+    for layer in (Dense(), [Dense()], {"a": Dense()}, functools.partial(Dense())):
+        with pytest.raises(lw.errors.KindError, match="a module of keras: it would"):
+            Model(layer)
+    model = Model(nn.static(Dense()))
+    model.fixed = Dense()
+    model.layer = Dense()  # static by choice, as before
+    nn.check_pytree(model)
+    assert lw.tree_leaves(model) == []
+    plain = lw.Pytree()
+    plain.layer = Dense()  # it is neither trained nor switched, with or without it
+    assert lw.tree_leaves(plain) == []

@@ -2,6 +2,8 @@
 
 import functools
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -268,3 +270,64 @@ def test_layers_of_flax_are_refused(jax, nnx):
     model = nn.Module()
     with pytest.raises(lw.errors.KindError, match="Linear, which jax knows as a node"):
         model.layer = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+    with pytest.raises(lw.errors.KindError, match="Dropout, which jax knows"):
+        model.layer = nnx.Dropout(0.5)  # it holds no array, but has a mode
+    model.layer = nn.static(nnx.Dropout(0.5))
+    assert lw.tree_leaves(model) == []
+
+
+@pytest.mark.slow  # it imports torch
+def test_layers_of_torch_are_refused():
+    """In any form, and with the ways that there are."""
+    torch = pytest.importorskip("torch", reason="torch is not on this Python")
+
+    class Model(nn.Module):
+        pass
+
+    model = Model()
+    layer = torch.nn.Linear(2, 3)
+    values = [layer, [layer], {"a": (layer,)}, nn.data(layer), torch.nn.Dropout()]
+    for value in values:
+        with pytest.raises(lw.errors.KindError, match="a module of torch: it would"):
+            model.layer = value
+        assert vars(model) == {}
+    model.layer = nn.static(layer)
+    model.weight = nn.Param(layer.weight.detach())
+    assert len(lw.tree_leaves(model)) == 1
+
+
+ADOPTED = """
+import jax, leafwise as lw
+from flax import nnx
+from leafwise import nn
+
+lw.integrations.adopt("jax")
+model = nn.Module()
+for layer in (nnx.Linear(2, 3, rngs=nnx.Rngs(0)), nnx.Dropout(0.5)):
+    try:
+        model.layer = layer
+    except lw.errors.KindError as error:
+        assert "a module of flax.nnx" in str(error), error
+        assert "1. mark it as data(...): its arrays become leaves" in str(error), error
+        assert "adopt" not in str(error), error
+    else:
+        raise AssertionError(layer)
+model.layer = nn.data(nnx.Linear(2, 3, rngs=nnx.Rngs(0)))
+assert len(lw.tree_leaves(model)) == 2
+model.layer = nnx.Linear(2, 3, rngs=nnx.Rngs(1))  # it is data by now
+class Model(lw.Pytree):
+    pass
+try:
+    Model().layer = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+except lw.errors.KindError as error:
+    assert "mark the whole Linear as data" in str(error), error
+    assert "adopt" not in str(error), error
+"""
+
+
+def test_what_is_adopted_is_not_to_be_adopted_again(nnx):
+    """The hints are those that still help."""
+    finished = subprocess.run(
+        [sys.executable, "-c", ADOPTED], capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr

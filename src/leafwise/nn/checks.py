@@ -1,4 +1,4 @@
-"""Whether a value is data, and the errors for values that an attribute cannot hold.
+"""Whether a value is data, and whether an object may be changed at a trace level.
 
 `sort` answers for one value and remembers the answer for its type. `find` walks through
 static values in search of data and of misplaced marks. It looks into all nodes, whether
@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
 from .._hooks import Displayable, description_of, hooks
 from .._lazy import is_loading
 from .._runtime import add_class
-from .._text import FAULTS, safe_repr, safe_str, short_repr
-from ..core.keypath import KeyPath
+from .._text import FAULTS
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import NodeType
 from ..core.registry import check_class, current, namespaces, view_of
 from ..equality.exact import is_array_like
-from ..errors import KindError, TraceError
-from ..fields import Marked
+from ..errors import TraceError
+from ..fields import Kind, Marked
 
 
 __all__ = [
@@ -155,8 +154,11 @@ def sort(value: Any) -> str:
     if cls in data_types:
         return "data"
     is_data, is_lasting = _classify(value)
-    if not is_data and _contents(value) is not None:
-        return "container"
+    is_container = not is_data and (
+        _contents(value) is not None or module_library(value) is not None
+    )
+    if is_container:
+        return "container"  # not by its type: what is in it is asked each time
     if is_lasting:
         if len(settled_types) > _MAX_TYPES:
             learned.forget()
@@ -183,8 +185,10 @@ def _classify(value: Any) -> tuple[bool, bool]:
     if cls.__module__ == "builtins" or issubclass(cls, type):
         return False, True
     for module, name, data in _EXCEPTIONS:
-        other = getattr(sys.modules.get(module), name, None)
-        if isinstance(other, type) and isinstance(value, other):
+        other = _loaded_class(module, name)
+        if other is not None and isinstance(value, other):
+            # jax's tracers only claim to be arrays, by `__instancecheck__`: what holds
+            # for one of them need not hold for its class.
             return data, other in cls.__mro__
     # Where only the instance has a shape, another instance may have none.
     is_same_for_all = not _has_array_protocol(cls) or is_array_like(cls)
@@ -205,6 +209,37 @@ _EXCEPTIONS: Final = (
 name, and whether their instances are data."""
 
 
+def _loaded_class(module: str, name: str) -> type | None:
+    """Return a class of a module; None if the module is not imported."""
+    cls = getattr(sys.modules.get(module), name, None)
+    return cls if isinstance(cls, type) else None
+
+
+def module_library(value: Any) -> str | None:
+    """Return the library of which a value is a module, a layer or a whole model.
+
+    Such a value has a mode, and usually parameters, that a model of ours would never
+    look at.
+    """
+    # Not flax.linen, whose modules hold neither. Not equinox, either: what has arrays
+    # is a node of jax, and what has none may well be a solver or a setting.
+    for library, module, name in _MODULES_ELSEWHERE:
+        cls = _loaded_class(module, name)
+        if cls is not None and isinstance(value, cls):
+            return library
+    return None
+
+
+_MODULES_ELSEWHERE: Final = (
+    ("torch", "torch.nn", "Module"),
+    ("flax.nnx", "flax.nnx", "Module"),
+    ("keras", "keras", "Layer"),
+    ("haiku", "haiku", "Module"),
+    ("mlx", "mlx.nn", "Module"),
+)
+"""The base classes of modules of other libraries: library, module and name."""
+
+
 def looks_like_array(value: Any) -> bool:
     """Return whether a value has what arrays have, even if it is a single number."""
     return _has_array_protocol(type(value)) and is_array_like(value)
@@ -217,7 +252,7 @@ def _has_array_protocol(cls: type) -> bool:
 
 _PROTOCOLS: Final = ("__array_namespace__", "__dlpack__", "__array__")
 
-_SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
+SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
 
 Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
 """Flattens a value one level deep: returns its children and their keys."""
@@ -285,7 +320,7 @@ def _contents(value: Any) -> Contents | None:
         contents = _contents_of_node(value)
         if contents is not None:
             return contents
-    if isinstance(value, _SEQUENCES):
+    if isinstance(value, SEQUENCES):
         items = value if isinstance(value, list | tuple) else list(value)
         return items, lambda: map(SequenceKey, range(len(items)))
     framework = None if is_builtin else framework_of(value)
@@ -386,146 +421,33 @@ def holds_data(value: Any) -> bool:
     return any(find_data(value))
 
 
-def find_foreign(containers: Iterable[Found]) -> Found | None:
-    """Return the first node of another framework that is a leaf here, None if none is.
+def find_foreign(
+    containers: Iterable[Found],
+    kind: Kind | None,
+    *,
+    has_data: bool,
+) -> Found | None:
+    """Return the first value of another framework that a model would leave out.
 
     Args:
         containers: A value and the containers in it.
+        kind: The kind that was chosen for the attribute, None without a choice.
+        has_data: Whether there is data in the value.
     """
     for container in containers:
-        is_leaf = current.view.resolve(type(container.value)) is None
-        if is_leaf and framework_of(container.value) is not None:
+        cls = type(container.value)
+        if cls.__module__ == "builtins":
+            continue
+        is_leaf = current.view.resolve(cls) is None
+        if module_library(container.value) is not None:
+            if kind is None:
+                return container
+            is_choice = not has_data if kind is Kind.STATIC else not is_leaf
+            if not is_choice:
+                return container
+        elif has_data and is_leaf and framework_of(container.value) is not None:
             return container
     return None
-
-
-# ----------------------------------------------------------------------- texts
-
-
-def describe(value: Any) -> str:
-    """Describe a value in a few words: its type, shape and dtype."""
-    cls = type(value)
-    name = cls.__qualname__
-    if is_array_like(value):
-        shape = safe_str(tuple(value.shape))
-        dtype = safe_str(value.dtype)
-        return f"{name} of shape {shape} and dtype {dtype}"
-    if cls.__module__ == "builtins" and not isinstance(value, type):
-        return f"{name}: {short_repr(value)}"
-    return name
-
-
-def refusal(
-    owner: type,
-    key: Any,
-    value: Any,
-    before: str,
-    after: str,
-) -> KindError:
-    """Return the error for a value with data in it: what is wrong, where, and ways out.
-
-    Args:
-        owner: The class of the object.
-        key: The key of the attribute or item.
-        value: The value.
-        before: The text before the name of the attribute or item.
-        after: The text after it.
-    """
-    data = list(find_data(value))
-    path = KeyPath((key, *data[0].path))
-    subject = f"{before}{owner.__qualname__}{key}{after}"
-    place = f"{owner.__qualname__}{path} is {describe(data[0].value)}"
-    if len(data) > 1:
-        place = f"{place} (and {len(data) - 1} more)"
-    lines = [f"{subject}: {place}.", "Do one of these:"]
-    ways = _ways_out(owner, key, value, is_whole=not data[0].path)
-    for number, way in enumerate(ways, 1):
-        lines.append(f"  {number}. {way}")
-    return KindError(
-        "\n".join(lines),
-        owner=owner,
-        attribute=_name(key),
-        path=path,
-    )
-
-
-def _ways_out(owner: type, key: Any, value: Any, *, is_whole: bool) -> list[str]:
-    """Return what one can do about a value with data in it.
-
-    Args:
-        owner: The class of the object.
-        key: The key of the attribute or item.
-        value: The value.
-        is_whole: Whether the value is data itself, rather than a container.
-    """
-    type_name = type(value).__name__
-    framework = framework_of(value)
-    whole = "it" if is_whole else f"the whole {type_name}"
-    ways = [f"mark {whole} as data:  obj{key} = data(...)"]
-    if is_whole:
-        ways.append(f"mark it from the start, even if None:  self{key} = data(None)")
-    elif isinstance(value, (*_SEQUENCES, Mapping)):
-        ours = "Dict" if isinstance(value, Mapping) else "List"
-        ways.append(f"use a container that accepts data:  obj{key} = {ours}(...)")
-    elif framework is not None:
-        name, _ = framework
-        adopt = f"leafwise.integrations.adopt({name!r}), and data(...)"
-        ways.append(f"adopt the node types of {name}:  {adopt}")
-    if isinstance(key, GetAttrKey):
-        annotation = "..." if is_whole else type_name
-        ways.append(f"declare it in the class:  {key.name}: Data[{annotation}]")
-    if isinstance(key, GetAttrKey) and not is_whole:
-        statement = f"class {owner.__name__}"
-        ways.append(f"treat such containers as data:  {statement}(..., strict=False)")
-        ways.append(f"disable pytree for the class:  {statement}(..., pytree=False)")
-    ways.append(f"assign a value without data:  obj{key} = static(...)")
-    return ways
-
-
-def foreign_refusal(owner: type, key: Any, foreign: Found) -> KindError:
-    """Return the error for a node of another framework: a leaf here, left out of all.
-
-    Args:
-        owner: The class of the object.
-        key: The key of the attribute or item.
-        foreign: The node, and its path in the assigned value.
-    """
-    cls = type(foreign.value)
-    framework, _ = framework_of(foreign.value) or ("another framework", None)
-    path = KeyPath((key, *foreign.path))
-    return KindError(
-        f"{owner.__qualname__}{path} is a {cls.__module__}.{cls.__qualname__}, which "
-        f"{framework} knows as a node and leafwise does not: as a leaf, it would be "
-        "left out when the object is differentiated, trained, saved or switched by "
-        "eval.\n"
-        "Do one of these:\n"
-        f"  1. call leafwise.integrations.adopt({framework!r}) before, and mark it as "
-        "data(...): its arrays become leaves, which nn.Param does not match\n"
-        "  2. use the class of leafwise.nn that corresponds to it\n"
-        f"  3. store its arrays:  obj{key} = Param(...)",
-        owner=owner,
-        attribute=_name(key),
-        path=path,
-    )
-
-
-def stray_marks(owner: type, key: Any, stray: Found) -> KindError:
-    """Return the error for `data(...)` or `static(...)` inside another value."""
-    path = KeyPath((key, *stray.path))
-    mark = safe_repr(stray.value).partition("(")[0]
-    return KindError(
-        f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
-        f"{owner.__qualname__}{path}. A mark applies to a whole "
-        "attribute, so wrap the assigned value instead:\n"
-        f"  obj{key} = {mark}(...)",
-        owner=owner,
-        attribute=_name(key),
-        path=path,
-    )
-
-
-def _name(key: Any) -> str:
-    return safe_str(key).removeprefix(".")
 
 
 # ------------------------------------------------------------------ trace levels

@@ -31,15 +31,13 @@ from .checks import (
     check_level,
     contents_of,
     find_foreign,
-    foreign_refusal,
     holds_data,
     learned,
     new_stamp,
     node_type_of,
-    refusal,
     sort,
-    stray_marks,
 )
+from .refusals import foreign_refusal, refusal, stray_marks
 from .spec import ClassSpec, NodeSpec, spec_of
 from .statics import (
     MAX_SHARED,
@@ -169,20 +167,20 @@ def decide(
     """
     cls = type(obj)
     spec: ClassSpec = cls.__leafwise__
-    answer = sort(value)
-    is_plain = answer == "plain"
-    if answer == "container" or type(value) is Marked:
-        is_plain = _holds_no_data(obj, name, value)
-    if mark is not None:
-        if mark is Kind.STATIC and spec.pytree and not is_plain:
-            after = " was assigned static(...) around data"
-            raise refusal(cls, key_of(name), value, "", after)
-        return mark
     old_kind: Any = kinds_in(obj).get(name, _NEW)
     is_new = old_kind is _NEW
     declared = spec.declared.get(name) if type(name) is str else None
     kind: Kind | None = declared if is_new or old_kind is None else old_kind
-    if is_plain or kind not in STATIC_KINDS:
+    answer = sort(value)
+    has_data = answer == "data"
+    if answer == "container" or type(value) is Marked:
+        has_data = _check_contents(obj, name, value, mark or kind)
+    if mark is not None:
+        if mark is Kind.STATIC and spec.pytree and has_data:
+            after = " was assigned static(...) around data"
+            raise refusal(cls, key_of(name), value, "", after)
+        return mark
+    if not has_data or kind not in STATIC_KINDS:
         return kind
     # From here on, the value is or holds data, and the entry is static or new.
     is_open = is_new or (old_kind is None and spec.is_module)
@@ -200,16 +198,17 @@ def decide(
     raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
 
 
-def _holds_no_data(obj: Any, name: Any, value: Any) -> bool:
-    """Return whether there is no data in a container or a mark.
+def _check_contents(obj: Any, name: Any, value: Any, kind: Kind | None) -> bool:
+    """Return whether there is data in a container or a mark.
 
     Args:
         obj: The object to which the value is assigned.
         name: The name of the entry.
         value: A container, or a mark inside another one.
+        kind: The kind that was chosen for the entry, None without a choice.
 
     Raises:
-        KindError: There is a mark inside, or a node of another framework that would
+        KindError: There is a mark inside, or a value of another framework that would
             silently be left out.
     """
     cls = type(obj)
@@ -220,13 +219,12 @@ def _holds_no_data(obj: Any, name: Any, value: Any) -> bool:
     marks = contents["mark"]
     if marks and spec.pytree:
         raise stray_marks(cls, key_of(name), marks[0])
-    if not contents["data"]:
-        return True
-    if spec.is_module:
-        foreign = find_foreign(contents["container"])
+    has_data = bool(contents["data"])
+    if spec.is_module:  # other pytrees are not trained, nor switched by `eval`
+        foreign = find_foreign(contents["container"], kind, has_data=has_data)
         if foreign is not None:
-            raise foreign_refusal(cls, key_of(name), foreign)
-    return False
+            raise foreign_refusal(cls, key_of(name), foreign, has_data=has_data)
+    return has_data
 
 
 def _kind_of_value(value: Any) -> Kind:

@@ -1,9 +1,9 @@
 """Whether a value is data, and whether an object may be changed at a trace level.
 
-`sort` answers for one value and remembers the answer for its type. `find` walks through
-static values in search of data and of misplaced marks. It looks into all nodes, whether
-they are registered here, in any namespace, or in a framework that is loaded, and also
-into values that trees do not look into: unregistered dataclasses and attrs classes,
+`sort` answers for one value and remembers the answer for its type. `contents_of` walks
+through values in search of data and of misplaced marks. It looks into all nodes, be
+they registered here, in any namespace, or in a framework that is loaded, and also into
+values that trees do not look into: unregistered dataclasses and attrs classes,
 `functools.partial`, simple namespaces, and subclasses of the built-in containers.
 
 `check_level` refuses to change an object inside a transform that merely captured it.
@@ -258,12 +258,12 @@ Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
 """Flattens a value one level deep: returns its children and their keys."""
 
 
-class Found(NamedTuple):
-    """A value that a walk looks for, with its path.
+class Occurrence(NamedTuple):
+    """A value in another one, with its path.
 
     Attributes:
         path: The keys that lead to it.
-        value: What it is.
+        value: The value.
     """
 
     path: tuple[Any, ...]
@@ -316,7 +316,7 @@ def _contents(value: Any) -> Contents | None:
     if isinstance(value, functools.partial):
         return _contents_of_partial(value)
     is_builtin = cls.__module__ == "builtins" or issubclass(cls, type)
-    if not is_builtin:
+    if not is_builtin:  # a namespace may say anything of `list`: see `SEQUENCES`
         contents = _contents_of_node(value)
         if contents is not None:
             return contents
@@ -385,11 +385,11 @@ def items_in(value: Any) -> Iterable[tuple[Any, Any]]:
         return ()
     values, keys = contents
     if have_types(values, learned.plain):
-        return ()
+        return ()  # without the keys, which take longer than the types
     return zip(keys(), values, strict=True)
 
 
-def contents_of(value: Any) -> Iterator[tuple[str, Found]]:
+def contents_of(value: Any) -> Iterator[tuple[str, Occurrence]]:
     """Yield a value and what it contains, each after what it is.
 
     That is `"data"`, `"mark"` or `"container"`. Data and marks are not looked into,
@@ -397,13 +397,13 @@ def contents_of(value: Any) -> Iterator[tuple[str, Found]]:
     """
     containers: dict[int, Any] = {}  # by id; kept alive, so that no id is used twice
 
-    def visit(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[str, Found]]:
+    def visit(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[str, Occurrence]]:
         answer = "mark" if type(value) is Marked else sort(value)
         if answer == "data" or answer == "mark":
-            yield answer, Found(path, value)
+            yield answer, Occurrence(path, value)
         elif answer == "container" and id(value) not in containers:
             containers[id(value)] = value
-            yield answer, Found(path, value)
+            yield answer, Occurrence(path, value)
             for key, child in items_in(value):
                 if type(child) not in learned.plain:
                     yield from visit(child, (*path, key))
@@ -411,7 +411,7 @@ def contents_of(value: Any) -> Iterator[tuple[str, Found]]:
     return visit(value, ())
 
 
-def find_data(value: Any) -> Iterator[Found]:
+def find_data(value: Any) -> Iterator[Occurrence]:
     """Yield the data that a value is or contains, each once, with its path."""
     return (part for answer, part in contents_of(value) if answer == "data")
 
@@ -422,11 +422,11 @@ def holds_data(value: Any) -> bool:
 
 
 def find_foreign(
-    containers: Iterable[Found],
+    containers: Iterable[Occurrence],
     kind: Kind | None,
     *,
     has_data: bool,
-) -> Found | None:
+) -> Occurrence | None:
     """Return the first value of another framework that a model would leave out.
 
     Args:

@@ -90,9 +90,11 @@ class List(Module, MutableSequence[T], Generic[T], spec=_ListSpec):
         self.extend(items)
 
     def __len__(self) -> int:
+        # The items are at 0, 1, 2 and so on, beside attributes. No count is stored,
+        # because rebuilding an object sets its table alone.
         values: dict[Any, Any] = vars(self)
         size = len(values)
-        while size and size - 1 not in values:  # as many attributes as there are
+        while size and size - 1 not in values:
             size -= 1
         return size
 
@@ -101,7 +103,7 @@ class List(Module, MutableSequence[T], Generic[T], spec=_ListSpec):
             return self is other or list(self) == list(other)
         return NotImplemented
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> int:  # `__eq__` alone would make lists unhashable
         return object.__hash__(self)
 
     def append(self, value: T) -> None:
@@ -114,8 +116,10 @@ class List(Module, MutableSequence[T], Generic[T], spec=_ListSpec):
         """Insert an item before a position; the items after it keep their kinds."""
         check_level(self, f"[{index}]")
         bare, mark = unmarked(value)
+        # As a new item: the kind of the item that is at this place now moves with it.
+        kind = decide(self, len(self), bare, mark)
         pairs = self._pairs()
-        pairs.insert(index, (bare, decide(self, len(self), bare, mark)))
+        pairs.insert(index, (bare, kind))
         self._refill(pairs)
 
     def reverse(self) -> None:
@@ -148,8 +152,10 @@ class List(Module, MutableSequence[T], Generic[T], spec=_ListSpec):
             raise ValueError(
                 f"Length mismatch: {len(values)} items for a slice of {len(places)}"
             )
+        # All are checked before the first one is assigned.
         for place, item in zip(places, values, strict=True):
-            decide(self, place, *unmarked(item))
+            bare, mark = unmarked(item)
+            decide(self, place, bare, mark)
         for place, item in zip(places, values, strict=True):
             assign(self, place, item)
 
@@ -203,6 +209,7 @@ class Sequential(List[Any]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the functions, one after another."""
+        # What an empty one returns: its argument, or its arguments in one value.
         result: Any = args[0] if len(args) == 1 else args or kwargs or None
         for function in self:
             result = function(*args, **kwargs)
@@ -316,9 +323,10 @@ class Dict(Module, MutableMapping[str, T], Generic[T], order="name", spec=_DictS
                 ) from None
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name.startswith("_"):
+            if name.startswith("_"):  # as attributes of a subclass usually do
                 super().__setattr__(name, value)
             elif hasattr(type(self), name):
+                # Reading `obj.items` would give the method, not the item.
                 raise AttributeError(
                     f"{safe_repr(name)} is a reserved name of {type(self).__name__}; "
                     f"write obj[{safe_repr(name)}] = ... for an item"

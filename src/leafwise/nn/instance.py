@@ -1,7 +1,7 @@
 """One object: how it keeps its entries, gets them, and is flattened.
 
 All values of an object are in its `__dict__`; see `statics`. What else there is to know
-of it is in its `Record`. The kind of an entry is decided when it is assigned.
+of it is in its `ObjectRecord`. The kind of an entry is decided when it is assigned.
 
 `below` makes the first step into a graph of objects: it also knows the objects that
 are not nodes of trees.
@@ -27,7 +27,7 @@ from ..core.words import WORDS, Brackets, Words
 from ..fields import Kind, Marked
 from .checks import (
     DataNode,
-    Found,
+    Occurrence,
     check_level,
     contents_of,
     find_foreign,
@@ -48,7 +48,6 @@ from .statics import (
     fields_of,
     key_of,
     part_of,
-    same_statics,
     statics_for,
 )
 
@@ -59,7 +58,7 @@ OBJECTS: Final = "leafwise.nn"
 _NEW: Final = object()
 
 
-class Record:
+class ObjectRecord:
     """What an object keeps beside its values.
 
     Attributes:
@@ -81,7 +80,7 @@ class Record:
         self.stamp = stamp
 
 
-class NewRecord(Record):
+class UnfinishedRecord(ObjectRecord):
     """The record of an object whose `__init__` is still running."""
 
     __slots__ = ()
@@ -90,24 +89,26 @@ class NewRecord(Record):
 
 
 class Shell(DataNode):
-    """The storage of an object: its `__dict__`, and one slot for the `Record`."""
+    """The storage of an object: its `__dict__`, and one slot for the `ObjectRecord`."""
 
     __slots__ = ("__dict__", "__weakref__", "_leafwise")
 
     if TYPE_CHECKING:
-        _leafwise: Record
+        _leafwise: ObjectRecord
 
 
-put: Final = object.__setattr__
+# The functions of the slots themselves, which no `__setattr__` of a class can redirect;
+# they are also the fastest way in.
 set_record: Final = vars(Shell)["_leafwise"].__set__
+set_table: Final = vars(Shell)["__dict__"].__set__
 
 
-def record_of(obj: Any) -> Record:
+def record_of(obj: Any) -> ObjectRecord:
     """Return the record of an object; a new one if it was made without `__new__`."""
     try:
-        record: Record = obj._leafwise
+        record: ObjectRecord = obj._leafwise
     except AttributeError:
-        record = Record({}, None, None)
+        record = ObjectRecord({}, None, None)
         set_record(obj, record)
     return record
 
@@ -121,12 +122,13 @@ def kinds_in(obj: Any) -> Kinds:
 def set_kind(obj: Any, name: Any, kind: Kind | None) -> None:
     """Change the kind of an entry."""
     kinds = kinds_in(obj)
-    if kinds.get(name, _NEW) is not kind:
-        record = record_of(obj)
-        if record.fields is not kinds:  # other objects have these fields, too
-            kinds = dict(kinds)
-            record.fields = kinds
-        kinds[name] = kind
+    if kinds.get(name, _NEW) is kind:
+        return
+    record = record_of(obj)
+    if record.fields is not kinds:  # other objects have these fields, too
+        kinds = dict(kinds)
+        record.fields = kinds
+    kinds[name] = kind
 
 
 def drop(obj: Any, name: Any) -> None:
@@ -213,7 +215,7 @@ def _check_contents(obj: Any, name: Any, value: Any, kind: Kind | None) -> bool:
     """
     cls = type(obj)
     spec: ClassSpec = cls.__leafwise__
-    contents: dict[str, list[Found]] = {"data": [], "mark": [], "container": []}
+    contents: dict[str, list[Occurrence]] = {"data": [], "mark": [], "container": []}
     for answer, part in contents_of(value):
         contents[answer].append(part)
     marks = contents["mark"]
@@ -241,10 +243,12 @@ def assign(obj: Any, name: Any, value: Any) -> None:
     """
     value, mark = unmarked(value)
     if _is_kept_elsewhere(obj, name):
-        put(obj, name, value)
+        object.__setattr__(obj, name, value)
         return
     is_building = record_of(obj).is_building
     kind = decide(obj, name, value, mark, is_building=is_building)
+    # In this order: if another thread flattens the object in between, `settle` drops a
+    # kind that has no value, and the mark would be lost.
     obj.__dict__[name] = value
     set_kind(obj, name, kind)
 
@@ -280,8 +284,9 @@ def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     old_kinds = own_kinds.copy()  # another thread may assign an entry meanwhile
     kinds = {name: kind for name, kind in old_kinds.items() if name in values}
     if len(values) != len(kinds):
-        for name in list(values):
-            if name not in old_kinds and name not in spec.hidden:
+        new_names = [name for name in list(values) if name not in old_kinds]
+        for name in new_names:
+            if name not in spec.hidden:
                 value, mark = unmarked(values[name])
                 values[name] = value
                 kinds[name] = decide(obj, name, value, mark, is_building=True)
@@ -289,6 +294,7 @@ def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     record = record_of(obj)
     record.fields = fields
     if len(own_kinds) != len(old_kinds):
+        # Another thread did: its kinds are kept, and the next flatten settles them.
         record.fields = {**own_kinds, **kinds}
     if len(values) != len(kinds):
         values = {name: values[name] for name in kinds}
@@ -298,9 +304,9 @@ def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
 def finish(obj: Any) -> None:
     """Check a new object: its static entries must not hold data."""
     record = record_of(obj)
-    set_record(obj, Record(record.fields, record.aux, record.stamp))
+    set_record(obj, ObjectRecord(record.fields, record.aux, record.stamp))
     values = obj.__dict__
-    if len(values) != len(kinds_in(obj)):
+    if len(values) != len(kinds_in(obj)):  # it wrote to `__dict__` directly
         settle(obj)
     spec = spec_of(obj)
     if spec.pytree and (spec.declared or values):
@@ -321,6 +327,7 @@ def check_entries(obj: Any) -> None:
         kind: Any = kinds.get(name, _NEW)
         if kind is _NEW:
             continue
+        # Data stays data; but a container may have got a misplaced mark since.
         if kind in STATIC_KINDS or type(value) not in learned.settled:
             set_kind(obj, name, decide(obj, name, value))
 
@@ -336,7 +343,7 @@ def mark_new_data(obj: Any) -> None:
 
 def refill(obj: Any, values: dict[Any, Any], kinds: Kinds) -> None:
     """Replace the table of an object, and the kinds of its entries."""
-    put(obj, "__dict__", values)
+    set_table(obj, values)
     record_of(obj).fields = kinds
 
 
@@ -349,7 +356,7 @@ def is_unchecked(cls: type) -> bool:
 def blank(cls: Any, kinds: Iterable[tuple[Any, Kind | None]]) -> Any:
     """Return an object without values, with the kinds of its future entries."""
     obj = object.__new__(cls)
-    set_record(obj, Record(dict(kinds), None, new_stamp()))
+    set_record(obj, ObjectRecord(dict(kinds), None, new_stamp()))
     return obj
 
 
@@ -359,16 +366,21 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
     fields: Any = record.fields
     values = node.__dict__
     is_settled = type(fields) is Fields
+    # The reader is asked for each time: the engine may be switched off.
     if is_settled and fields.read is not None and hooks.reader is not None:
         children_and_aux: tuple[Sequence[Any], Statics] | None = fields.read(node)
         if children_and_aux is not None:
             return children_and_aux
+    # Code may write to `__dict__` directly, as `__setstate__` does.
     if not is_settled or values.keys() != fields.kinds.keys():
         values, fields = settle(node)
     aux = statics_for(fields, fields.statics(values), record.aux)
     record.aux = aux
-    is_lasting = aux.seen is aux.values and len(fields.names) <= MAX_SHARED
-    if fields.read is None and hooks.reader is not None and is_lasting:
+    # Compiled functions compare static values by identity, which says enough of those
+    # that cannot change.
+    is_unchanging = aux.seen is aux.values
+    is_shared = len(fields.names) <= MAX_SHARED
+    if is_unchanging and is_shared and fields.read is None and hooks.reader is not None:
         functions = hooks.reader(fields, "_leafwise.aux")
         if functions is not None:
             fields.read, fields.attributes = functions
@@ -401,7 +413,7 @@ class ObjectNodeType(BoundNodeType):
         fill: Callable[[Any, Statics, Any], Any],
         **options: Any,
     ) -> None:
-        new = object.__new__
+        new = object.__new__  # a local name, since this runs for each node
 
         def unflatten(aux: Statics, children: Any) -> Any:
             return fill(new(cls), aux, children)
@@ -420,7 +432,7 @@ class ObjectNodeType(BoundNodeType):
 
     def same(self, a: Any, b: Any) -> bool:
         """Return whether two objects have the same static part."""
-        return same_statics(a, b)
+        return bool(a == b)
 
     def hash(self, aux: Statics) -> int:
         """Return a hash of the static part."""
@@ -451,15 +463,14 @@ WORDS[ObjectNodeType] = Words(data=_data, brackets=_brackets, description=_descr
 
 def object_node_type(cls: Any, **options: Any) -> NodeType:
     """Return the node type of a class with a table."""
-    slots = (vars(base).get("__dict__") for base in cls.__mro__)
-    put_table = next(filter(None, slots)).__set__
     new = object.__new__
 
     def fill(node: Any, aux: Statics, children: Any) -> Any:
         fields = aux.fields
-        put_table(node, fields.attributes(children, aux.values))
-        # Frameworks rebuild node by node, so each call of a function counts here.
-        record = new(Record)
+        set_table(node, fields.attributes(children, aux.values))
+        # As `ObjectRecord(...)` would, without a call of a function of Python:
+        # frameworks rebuild node by node, and feel it.
+        record = new(ObjectRecord)
         record.fields = fields
         record.aux = aux
         trace_level = hooks.trace_level
@@ -468,7 +479,7 @@ def object_node_type(cls: Any, **options: Any) -> NodeType:
         return node
 
     def put_fields(node: Any, fields: Fields) -> None:
-        set_record(node, Record(fields, None, new_stamp()))
+        set_record(node, ObjectRecord(fields, None, new_stamp()))
 
     own_flatten = flatten_unchecked if is_unchecked(cls) else flatten
     if cls.__leafwise__.has_items:
@@ -479,7 +490,7 @@ def object_node_type(cls: Any, **options: Any) -> NodeType:
         static: Sequence[str] = aux.fields.static
         return static
 
-    form = Shaped("_leafwise.fields", object.__new__, put_table, put_fields, Statics)
+    form = Shaped("_leafwise.fields", object.__new__, set_table, put_fields, Statics)
     attributes = Attributes(static_names=static_names)
     return ObjectNodeType(
         cls, own_flatten, fill, form=form, attributes=attributes, **options
@@ -495,10 +506,10 @@ def write_statics(aux: Statics, writer: Writer) -> Any:
         kinds.append([json_name, kind and kind.value])
     values = []
     for name, value in aux:
-        is_code = name in spec.code_names
-        values.append(
-            ["object", writer.name(value)] if is_code else writer.value(value)
-        )
+        if name in spec.code_names:
+            values.append(["object", writer.name(value)])
+        else:
+            values.append(writer.value(value))
     return [kinds, values]
 
 
@@ -513,12 +524,13 @@ def read_statics(cls: Any, written: Any) -> Statics:
     for json_name, kind in pairs:
         name = tuple(json_name) if type(json_name) is list else json_name
         kinds[name] = kind and Kind(kind)
+    # A file may say anything: what is not a name here would be one in `__dict__`.
     if not all(type(part_of(name)) in (str, int) for name in kinds):
         raise ValueError("an entry has no name")
     fields = fields_of(cls, kinds)
     if len(fields.names) != len(pairs) or len(fields.static) != len(values):
         raise ValueError("as many values as there are static attributes")
-    return Statics(fields, tuple(map(read_value, values)))
+    return Statics(fields, tuple([read_value(value) for value in values]))
 
 
 def _statics_fit(node_type: NodeType, arity: int, aux: Any) -> bool:

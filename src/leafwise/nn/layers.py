@@ -55,8 +55,9 @@ class Linear(Module):
     ) -> None:
         jax = _jax("Linear")
         initialize = jax.nn.initializers.lecun_normal()
-        kernel = initialize(rngs.params(), (in_features, out_features))
-        self.kernel: Param[Any] = Param(kernel)
+        shape = (in_features, out_features)
+        self.kernel: Param[Any] = Param(initialize(rngs.params(), shape))
+        # Data even without a bias, so that one can be assigned later.
         self.bias: Param[Any] | None = data(None)
         if use_bias:
             self.bias = Param(jax.numpy.zeros(out_features))
@@ -68,7 +69,9 @@ class Linear(Module):
     def __call__(self, x: Any) -> Any:
         """Return the outputs for an array of inputs."""
         outputs = _jax("Linear").numpy.matmul(x, self.kernel[...])
-        return outputs if self.bias is None else outputs + self.bias[...]
+        if self.bias is None:
+            return outputs
+        return outputs + self.bias[...]
 
 
 class BatchNorm(Module):
@@ -118,7 +121,8 @@ class BatchNorm(Module):
         self.scale: Param[Any] = Param(ones)
         self.bias: Param[Any] = Param(zeros)
         if rngs is not None:  # so that later layers have the numbers of Flax
-            _ = rngs.params(), rngs.params()
+            _ = rngs.params()
+            _ = rngs.params()
 
     def __call__(self, x: Any) -> Any:
         """Return normalized inputs, and update running averages that are not used."""
@@ -129,11 +133,17 @@ class BatchNorm(Module):
         else:
             axes = tuple(range(x.ndim - 1))
             mean = x.mean(axes)
+            # As in Flax: one pass over the inputs, of which rounding may leave a
+            # difference below zero.
             var = jax.numpy.maximum(0.0, (x * x).mean(axes) - mean * mean)
-            for average, current in ((self.mean, mean), (self.var, var)):
-                average[...] = self.momentum * average + (1 - self.momentum) * current
+            self._keep_average(self.mean, mean)
+            self._keep_average(self.var, var)
         factor = jax.lax.rsqrt(var + self.epsilon) * self.scale
         return (x - mean) * factor + self.bias
+
+    def _keep_average(self, average: BatchStat[Any], value: Any) -> None:
+        """Move a running average towards the value in this batch."""
+        average[...] = self.momentum * average + (1 - self.momentum) * value
 
 
 class Dropout(Module):
@@ -168,14 +178,17 @@ class Dropout(Module):
         stream = rngs["dropout"] if isinstance(rngs, Rngs) else rngs
         self.rate: float = rate
         self.deterministic: bool = deterministic
-        self.rngs: RngStream | None = None if stream is None else stream.fork()
+        self.rngs: RngStream | None = None
+        if stream is not None:
+            # Its own, so that the numbers do not depend on what else is called.
+            self.rngs = stream.fork()
 
     def __call__(self, x: Any) -> Any:
         """Return the inputs, some of them set to zero and the others scaled up."""
         jax = _jax("Dropout")
         if self.deterministic or self.rate == 0:
             return x
-        if self.rate == 1:
+        if self.rate == 1:  # what is not dropped would be divided by zero
             return jax.numpy.zeros_like(x)
         if self.rngs is None:
             raise ValueError("Dropout needs rngs")

@@ -27,18 +27,18 @@ from ..show.sketch import Child, Contents, Sketch, label_of
 from .checks import check_level, items_in, learned, new_stamp, sort
 from .instance import (
     OBJECTS,
-    NewRecord,
     Shell,
+    UnfinishedRecord,
     assign,
     blank,
     check_entries,
     finish,
     kinds_in,
     object_node_type,
-    put,
     record_of,
     set_kind,
     set_record,
+    set_table,
     settle,
 )
 from .spec import ClassSpec, Order, spec_of
@@ -204,7 +204,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
             """Make an object without attributes, whose `__init__` runs next."""
             obj = object.__new__(cls)
-            set_record(obj, NewRecord({}, None, new_stamp()))
+            set_record(obj, UnfinishedRecord({}, None, new_stamp()))
             return obj
 
     def __init_subclass__(
@@ -226,6 +226,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
     if not TYPE_CHECKING:  # so that type checkers see which attributes there are
 
         def __setattr__(self, name: str, value: Any) -> None:
+            # The usual cases are written out, since models assign attributes all the
+            # time; `assign` covers all cases, with several calls for each.
             if hooks.trace_level is not None:
                 check_level(self, f".{name}")
             try:
@@ -241,11 +243,12 @@ class Pytree(Shell, metaclass=PytreeMeta):
                     self.__dict__[name] = value
                     set_kind(self, name, None)
                     return
-            elif name != MODE and cls in (
-                learned.plain if kind is None or kind is _STATIC else learned.settled
-            ):
-                self.__dict__[name] = value
-                return
+            elif name != MODE:
+                is_static = kind is None or kind is _STATIC
+                fitting_types = learned.plain if is_static else learned.settled
+                if cls in fitting_types:
+                    self.__dict__[name] = value
+                    return
             assign(self, name, value)
 
         def __delattr__(self, name: str) -> None:
@@ -259,7 +262,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         return dict(settle(self)[0])
 
     def __setstate__(self, state: Any) -> None:
-        put(self, "__dict__", dict(state))
+        set_table(self, dict(state))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if type(self).__reduce__ is not object.__reduce__:
@@ -366,15 +369,16 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     """
     _require_pytree("name_to_kind", obj)
     values, fields = settle(obj)
-    kinds: Mapping[str, Kind] = fields.mapping
-    frozen_or_thawed: dict[str, Kind] = {}
-    for name, kind in kinds.items():
+    kinds: dict[str, Kind] = {}
+    for name in fields.names:
+        if type(name) is not str:  # an item of a container
+            continue
+        kind = fields.kind_of(name)
         value = values[name]
         if isinstance(value, Variable) and (is_frozen(value) or kind is Kind.FROZEN):
-            frozen_or_thawed[name] = kind_in(kind, value)
-    if frozen_or_thawed:
-        return MappingProxyType({**kinds, **frozen_or_thawed})
-    return kinds
+            kind = kind_in(kind, value)
+        kinds[name] = kind
+    return MappingProxyType(kinds)
 
 
 def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:

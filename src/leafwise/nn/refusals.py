@@ -11,7 +11,7 @@ from ..core.keys import GetAttrKey
 from ..core.registry import current
 from ..equality.exact import is_array_like
 from ..errors import KindError
-from .checks import SEQUENCES, Found, find_data, framework_of, module_library
+from .checks import SEQUENCES, Occurrence, find_data, framework_of, module_library
 
 
 def describe(value: Any) -> str:
@@ -96,7 +96,7 @@ def _ways_out(owner: type, key: Any, value: Any, *, is_whole: bool) -> list[str]
 def foreign_refusal(
     owner: type,
     key: Any,
-    foreign: Found,
+    foreign: Occurrence,
     *,
     has_data: bool,
 ) -> KindError:
@@ -145,7 +145,7 @@ def foreign_refusal(
     )
 
 
-def stray_marks(owner: type, key: Any, stray: Found) -> KindError:
+def stray_marks(owner: type, key: Any, stray: Occurrence) -> KindError:
     """Return the error for `data(...)` or `static(...)` inside another value."""
     path = KeyPath((key, *stray.path))
     mark = safe_repr(stray.value).partition("(")[0]

@@ -21,6 +21,7 @@ __all__ = ["RngCount", "RngKey", "RngState", "RngStream", "Rngs"]
 
 Shape: TypeAlias = int | tuple[int, ...]
 Shapes: TypeAlias = Shape | Mapping[Any, Shape | None] | None
+Predicate: TypeAlias = Callable[[tuple[Any, ...], Any], bool]
 
 
 class RngState(Variable[Any], kind=Kind.STATE):
@@ -65,7 +66,7 @@ class RngCount(RngState):
     """
 
 
-# ------------------------------------------------------------------ keys of libraries
+# -------------------------------------------------------------------- what jax has
 
 
 def _jax() -> Any:
@@ -73,7 +74,11 @@ def _jax() -> Any:
 
 
 def _key_of(seed: Any) -> Any:
-    """Return the key for a seed, a key, or the words of a key."""
+    """Return the key for a seed, a key, or the words of a key.
+
+    Raises:
+        ValueError: It is none of these.
+    """
     jax = _jax()
     if isinstance(seed, int):
         return jax.random.key(seed)
@@ -88,17 +93,21 @@ def _key_of(seed: Any) -> Any:
     )
 
 
-_NAMES: Final = """
-    ball bernoulli beta binomial bits categorical cauchy chisquare choice
-    delta_orthogonal dirichlet double_sided_maxwell exponential f gamma
-    generalized_normal geometric glorot_normal glorot_uniform gumbel he_normal
-    he_uniform kaiming_normal kaiming_uniform laplace lecun_normal lecun_uniform
+# By name, and not by `hasattr(jax.random, name)`: Flax makes methods of these alone, so
+# any other name can be that of a stream.
+_DISTRIBUTIONS: Final = """
+    ball bernoulli beta binomial bits categorical cauchy chisquare choice dirichlet
+    double_sided_maxwell exponential f gamma generalized_normal geometric gumbel laplace
     loggamma logistic lognormal maxwell multinomial multivariate_normal normal
-    orthogonal pareto permutation poisson rademacher randint rayleigh t
-    triangular truncated_normal uniform variance_scaling wald weibull_min
-    xavier_normal xavier_uniform
+    orthogonal pareto permutation poisson rademacher randint rayleigh t triangular
+    truncated_normal uniform wald weibull_min
 """
-_DRAWS: Final = frozenset(_NAMES.split())
+_INITIALIZERS: Final = """
+    delta_orthogonal glorot_normal glorot_uniform he_normal he_uniform kaiming_normal
+    kaiming_uniform lecun_normal lecun_uniform variance_scaling xavier_normal
+    xavier_uniform
+"""
+_DRAWS: Final = frozenset(_DISTRIBUTIONS.split() + _INITIALIZERS.split())
 """What a stream can draw by name: the functions of `jax.random`, and initializers."""
 
 
@@ -131,15 +140,17 @@ class RngStream(Pytree):
     """
 
     def __init__(self, key: Any, *, tag: str) -> None:
-        key = _key_of(key)
-        count = _jax().numpy.zeros(key.shape, dtype=_jax().numpy.uint32)
+        numpy = _jax().numpy
+        first_key = _key_of(key)
+        count = numpy.zeros(first_key.shape, dtype=numpy.uint32)
         self.tag = tag
-        self.key: RngKey = RngKey(key, tag=tag)
+        self.key: RngKey = RngKey(first_key, tag=tag)
         self.count: RngCount = RngCount(count, tag=tag)
 
     def __call__(self) -> Any:
         """Return the next key."""
         count = self.count.get_value()
+        # The key stays, so that the numbers depend on the seed and the count alone.
         key = _jax().random.fold_in(self.key.get_value(), count)
         self.count.set_value(count + 1)
         return key
@@ -180,16 +191,24 @@ class RngStream(Pytree):
         """Return a function that draws numbers from a distribution."""
         if name not in _DRAWS:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        # An orthogonal matrix is both; Flax prefers `jax.random`, too.
         function = getattr(_jax().random, name, None)
         if function is not None:
-            return lambda *args, **kwargs: function(self(), *args, **kwargs)
+            return self._with_next_key(function)
         make = getattr(need("jax.nn.initializers", "nn.Rngs"), name)
 
         def initializer(*args: Any, **kwargs: Any) -> Callable[..., Any]:
-            initialize = make(*args, **kwargs)
-            return lambda *args, **kwargs: initialize(self(), *args, **kwargs)
+            return self._with_next_key(make(*args, **kwargs))
 
         return initializer
+
+    def _with_next_key(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that passes the next key of the stream to another one."""
+
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            return function(self(), *args, **kwargs)
+
+        return draw
 
 
 class Rngs(Pytree):
@@ -255,7 +274,7 @@ class Rngs(Pytree):
         attributes = vars(self)
         stream = attributes.get(name, attributes.get("default"))
         if not isinstance(stream, RngStream):
-            names = ", ".join(map(repr, self)) or "none"
+            names = ", ".join([repr(name) for name in self]) or "none"
             raise error(
                 f"No RngStream named {name!r} found in Rngs; there are: {names}"
             )
@@ -294,7 +313,7 @@ class Rngs(Pytree):
             >>> {name: s.key.shape for name, s in rngs.split({"noise": 7}).items()}
             {'noise': (7,), 'default': ()}
         """
-        return self._each(k, RngStream.split, lambda stream: stream)
+        return self._each(k, RngStream.split, _unchanged)
 
     def fork(self, *, split: Shapes = None) -> Rngs:
         """Return new streams that start with the next keys.
@@ -310,7 +329,7 @@ class Rngs(Pytree):
         Args:
             k: The number of parts, as for `split`.
         """
-        return self._each(k, RngStream.broadcast, lambda stream: stream)
+        return self._each(k, RngStream.broadcast, _unchanged)
 
     def _each(
         self,
@@ -331,9 +350,26 @@ class Rngs(Pytree):
         cases = [(predicate(only), shape) for only, shape in by_filter.items()]
         streams = {}
         for name, stream in self.items():
-            shape = next((k for matches, k in cases if matches((), stream)), None)
+            shape = _first_match(cases, stream)
             if shape is None:
                 streams[name] = otherwise(stream)
             else:
                 streams[name] = change(stream, shape)
         return Rngs(streams)
+
+
+def _unchanged(stream: RngStream) -> RngStream:
+    # `Rngs` takes its key for a new stream, which so begins with a count of 0, as in
+    # Flax.
+    return stream
+
+
+def _first_match(
+    cases: list[tuple[Predicate, Shape | None]],
+    stream: RngStream,
+) -> Shape | None:
+    """Return the shape of the first filter that matches a stream, None without one."""
+    for matches, shape in cases:
+        if matches((), stream):
+            return shape
+    return None

@@ -98,13 +98,16 @@ class ClassSpec(NodeSpec):
         super().__init__(cls, Kind.DATA)
         for name, default in _DEFAULTS.items():
             inherited = default if base is None else getattr(base, name)
-            setattr(self, name, inherited if options[name] is None else options[name])
+            option = options[name]
+            setattr(self, name, inherited if option is None else option)
+        # A cached property writes its value into `__dict__`, beside the attributes.
         self.hidden: frozenset[str] = frozenset(
             name
             for base_cls in cls.__mro__
             for name, value in vars(base_cls).items()
             if isinstance(value, functools.cached_property)
         )
+        # When the class is made: a decorator should see the values without marks.
         self._marks: dict[str, Kind] = {}
         for name, annotation in inspect.get_annotations(cls).items():
             kind = _kind_of_annotation(annotation, cls)
@@ -130,6 +133,7 @@ class ClassSpec(NodeSpec):
         has_setter: dict[str, bool] = {"__orig_class__": True}  # see `assign`
         for base in self.cls.__mro__:
             for name, value in vars(base).items():
+                # The first base with the name decides, as in any lookup.
                 if value is not None:
                     has_setter.setdefault(name, hasattr(type(value), "__set__"))
         return frozenset(name for name, is_set in has_setter.items() if is_set)
@@ -152,6 +156,8 @@ class ClassSpec(NodeSpec):
     def declared(self) -> Mapping[str, Kind]:
         """The kinds that the bodies of the class and its bases declare."""
         declared: dict[str, Kind] = {}
+        # Not from one description to the next: with several bases, the order is that of
+        # the method resolution.
         for base in reversed(self.cls.__mro__):
             spec = vars(base).get("__leafwise__")
             if isinstance(spec, ClassSpec):

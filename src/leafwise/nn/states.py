@@ -32,7 +32,7 @@ from .._hooks import Description
 from .._records import MISSING
 from .._text import is_similar, safe_repr, safe_str, short_repr
 from ..core.builtins import INSERTION_ORDERED
-from ..core.codec import AUX_FORMS, AuxForm, aux_form_of
+from ..core.codec import AUX_FORMS, AuxForm, Writer, aux_form_of
 from ..core.keys import DictKey, given_keys
 from ..core.node import NodeType
 from ..core.registry import install
@@ -70,12 +70,14 @@ if TYPE_CHECKING:
     K = typing_extensions.TypeVar("K", default=Any)
     V = typing_extensions.TypeVar("V", default=Any)
 else:
-    K, V = TypeVar("K"), TypeVar("V")
+    K = TypeVar("K")
+    V = TypeVar("V")
 
 Path: TypeAlias = tuple[Any, ...]
+Pair: TypeAlias = tuple[Path, Any]
+"""A value with its full path."""
+
 _new: Final = object.__new__
-_put: Final = object.__setattr__
-"""Sets a slot of a state, whose own `__setattr__` sets an item."""
 
 items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise")
 """Returns the dict that a state keeps its items in."""
@@ -84,21 +86,22 @@ items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise")
 # ------------------------------------------------------------------------ functions
 
 
-def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
+def walk_state(state: Mapping[Any, Any]) -> Iterator[Pair]:
     """Return the values of a state with their paths, in the order of insertion.
 
     Raises:
         TypeError: It is no state, and no mapping; an object is neither.
     """
-    if isinstance(state, Variable):
+    if isinstance(state, Variable):  # the state of a bare variable is the variable
         return iter([((), state)])
-    pairs: list[tuple[Path, Any]] = []
+    # All at once, because the caller may change the state while it reads the pairs.
+    pairs: list[Pair] = []
     _add_values(pairs, as_state(state), ())
     return iter(pairs)
 
 
 def _add_values(
-    pairs: list[tuple[Path, Any]],
+    pairs: list[Pair],
     state: State,
     path: Path,
 ) -> None:
@@ -160,11 +163,11 @@ class FlatState(tuple[tuple[Path, V], ...], Generic[V]):
 
 
 def divide(
-    pairs: Iterable[tuple[Path, Any]],
+    pairs: Iterable[Pair],
     filters: tuple[Filter, ...],
     *,
     exhaustive: bool,
-) -> list[list[tuple[Path, Any]]]:
+) -> list[list[Pair]]:
     """Assign each value to the first filter that matches it.
 
     Raises:
@@ -177,14 +180,15 @@ def divide(
     pairs = list(pairs)
     parts, unmatched = partition(pairs, filters)
     if unmatched and exhaustive:
-        raise ValueError(left_over([pairs[index] for index in unmatched]))
+        unmatched_pairs = [pairs[index] for index in unmatched]
+        raise ValueError(left_over(unmatched_pairs))
     return [[pairs[index] for index in part] for part in parts]
 
 
 _MAX_LISTED: Final = 5
 
 
-def left_over(pairs: list[tuple[Path, Any]]) -> str:
+def left_over(pairs: list[Pair]) -> str:
     """Return the message for values that no filter matches."""
     lines = [
         f"no filter matches {len(pairs)} of the values; add ... as the last filter for "
@@ -230,7 +234,7 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
 
 
 def from_flat_state(
-    flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]],
+    flat: Mapping[Path, Any] | Iterable[Pair],
 ) -> State:
     """Return a state from values by full path.
 
@@ -259,7 +263,7 @@ def from_flat_state(
                 raise ValueError(f"path {path} continues below a value")
             items = items_of(nested)
         key = path[-1]
-        if type(items.get(key)) is State:
+        if type(items.get(key)) is State:  # made for a longer path
             raise ValueError(f"path {path} does not name a single value")
         items[key] = value
     return _state_of(root)
@@ -324,10 +328,10 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
         2.0
     """
     flat = dict(walk_state(state))
-    path_of_text = {tuple(map(str, path)): path for path in flat}
-    changes: list[tuple[Path, Any]] = []
+    path_of_text = {_as_text(path): path for path in flat}
+    changes: list[Pair] = []
     for pure_path, value in walk_state(pure):
-        text_path = tuple(map(str, pure_path))
+        text_path = _as_text(pure_path)
         if pure_path in flat:
             changes.append((pure_path, value))
         elif text_path in path_of_text:
@@ -336,7 +340,7 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
             raise ValueError(
                 f"there is no value at {pure_path}: {no_such_item(pure_path, flat)}"
             )
-    # All paths are known from here on, so nothing is changed if one is not.
+    # Only now, when every path is known: an error must not leave half of the values.
     for path, value in changes:
         variable = flat[path]
         if isinstance(variable, Variable):
@@ -347,6 +351,10 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
         for parent_key in parents:
             parent = parent[parent_key]
         parent[key] = value
+
+
+def _as_text(path: Path) -> tuple[str, ...]:
+    return tuple([str(part) for part in path])
 
 
 def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) -> State:
@@ -459,7 +467,10 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
         >>> nn.restore_int_paths({"layers": {"0": 1.0}})
         {'layers': {0: 1.0}}
     """
-    pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
+    pairs = []
+    for path, value in walk_state(pure):
+        int_path = tuple([_number_of(key) for key in path])
+        pairs.append((int_path, value))
     return _to_dicts(from_flat_state(pairs))
 
 
@@ -501,9 +512,11 @@ def _nested(value: Any) -> Any:
         return value
     if isinstance(value, State):  # of a subclass: its items are shared
         return _state_of(items_of(value))
+    # `nn.Dict` is a mapping, but an object: it stays a value.
     if not isinstance(value, Mapping) or isinstance(value, DataNode):
         return value
-    return _state_of({key: _nested(item) for key, item in value.items()})
+    items = {key: _nested(item) for key, item in value.items()}
+    return _state_of(items)
 
 
 def no_such_item(key: Any, items: Mapping[Any, Any]) -> str:
@@ -572,7 +585,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()
     ) -> None:
         own_items = {key: _nested(value) for key, value in _pairs_of(items)}
-        _put(self, "_leafwise", own_items)
+        _put_items(self, own_items)
 
     def __getitem__(self, key: Any) -> Any:
         items = self._leafwise
@@ -594,6 +607,8 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         return len(self._leafwise)
 
     def __getattr__(self, name: str) -> Any:
+        # The dict is missing while `copy` and `pickle` make a state, and names with
+        # underscores are protocols, which nobody means as items.
         if name.startswith(("_leafwise", "__")):
             raise AttributeError(name)
         try:
@@ -701,9 +716,9 @@ class _StateNodeType(NodeType):
         state = _new(State)  # as `_state_of`, without a call
         items = dict(zip(aux, children))  # noqa: B905  # as many; `strict` takes time
         _put_items(state, items)
-        for child in children:  # faster than any call
+        for child in children:  # a loop is faster here than `any` or a set of types
             if type(child) is dict:  # a map has put it in place of a value
-                state.update(items)
+                state.update(items)  # which makes a nested state of it
                 break
         return state
 
@@ -719,10 +734,11 @@ class _StateNodeType(NodeType):
             return None
         try:
             return [items[key] for key in aux]
-        except KeyError:
+        except KeyError:  # as many items, but others
             return None
 
 
+# `setattr` would set an item: the slot is set by its own function.
 _put_items: Final = vars(State)["_leafwise"].__set__
 
 
@@ -739,9 +755,19 @@ WORDS[_StateNodeType] = Words(data=_keys_as_data, brackets=_brackets)
 
 _DICT_FORM: Final = aux_form_of(_DICT)
 
-AUX_FORMS[_StateNodeType] = AuxForm(
-    fits=lambda _, arity, aux: type(aux) is tuple and len(set(aux)) == arity,
-    write=lambda _, aux, writer: _DICT_FORM.write(_DICT, given_keys(aux), writer),
-    read=lambda _, data: _DICT_FORM.read(_DICT, data).ordered,
-)
+
+def _keys_fit(_node_type: NodeType, arity: int, aux: Any) -> bool:
+    return type(aux) is tuple and len(set(aux)) == arity
+
+
+def _write_keys(_node_type: NodeType, aux: Any, writer: Writer) -> Any:
+    return _DICT_FORM.write(_DICT, given_keys(aux), writer)
+
+
+def _read_keys(_node_type: NodeType, data: Any) -> Any:
+    return _DICT_FORM.read(_DICT, data).ordered
+
+
+# As the keys of a dict: a state in a file is a dict to other programs.
+AUX_FORMS[_StateNodeType] = AuxForm(_keys_fit, _write_keys, _read_keys)
 install(State, _StateNodeType, bridge=True, where=__name__.partition(".")[0])

@@ -1,4 +1,4 @@
-"""The description of an object's entries, and its static part.
+"""What entries an object has, and its static part.
 
 All values of an object are in one table, its `__dict__`: attributes under their names,
 the items of a list under their positions, and the items of a dict under their keys,
@@ -10,10 +10,10 @@ object are the aux data of its node, `Statics`.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from operator import is_, itemgetter
-from types import BuiltinFunctionType, FunctionType, MappingProxyType
-from typing import Any, Final
+from types import BuiltinFunctionType, FunctionType
+from typing import Any, Final, TypeAlias
 
 from .._text import safe_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -21,6 +21,9 @@ from ..equality import exact
 from ..fields import Kind
 from .checks import have_types, node_type_of
 
+
+Names: TypeAlias = tuple[Any, ...]
+Values: TypeAlias = tuple[Any, ...]
 
 Kinds = dict[Any, "Kind | None"]
 """The kind of each entry of a table; None for what is static by default."""
@@ -37,7 +40,9 @@ def key_of(name: Any) -> Any:
     """Return the key of a name, a position, or the key of an item in a tuple."""
     if type(name) is str:
         return GetAttrKey(name)
-    return SequenceKey(name) if type(name) is int else DictKey(name[0])
+    if type(name) is int:
+        return SequenceKey(name)
+    return DictKey(name[0])
 
 
 def name_of(key: Any) -> Any:
@@ -48,6 +53,9 @@ def name_of(key: Any) -> Any:
 def part_of(name: Any) -> Any:
     """Return a name or position, or the key of an item without the tuple around it."""
     return name[0] if type(name) is tuple else name
+
+
+# ----------------------------------------------------------------- the description
 
 
 class Fields:
@@ -70,48 +78,52 @@ class Fields:
         statics: Takes a table, returns the static values.
         attributes: Takes the children and the static values, returns the `__dict__` of
             an object. The engine may replace it by a compiled function.
-        mapping: The kinds of the attributes, read-only.
         last: The aux data of the object that was flattened last, if it can be shared.
         read: Takes an object, returns its children and aux data, or None if it cannot;
             None until the engine compiles such a function.
         sights: How often the engine was asked for one.
     """
 
+    cls: Any
+    kinds: Kinds
+    names: Names
+    data: Names
+    static: Names
+    keys: tuple[Any, ...]
+    parts: tuple[Any, ...]
+    child_kinds: tuple[Kind, ...]
+    signature: tuple[Any, ...]
+    children: Callable[[Any], Values]
+    statics: Callable[[Any], Values]
+    attributes: Callable[[Any, Values], dict[Any, Any]]
+    last: Statics | None
+    read: Callable[[Any], tuple[Values, Statics] | None] | None
+    sights: int
+
     def __init__(self, cls: Any, kinds: Kinds) -> None:
         data = [name for name, kind in kinds.items() if kind not in STATIC_KINDS]
-        order = cls.__leafwise__.order
-        data.sort(key=_rank if order == "name" else _is_item)
+        static = sorted(kinds.keys() - set(data), key=_rank)
+        if cls.__leafwise__.order == "name":
+            data.sort(key=_rank)
+        else:
+            data.sort(key=_is_item)
         self.cls = cls
         self.kinds = kinds
-        self.names: tuple[Any, ...] = tuple(kinds)
-        self.data: tuple[Any, ...] = tuple(data)
-        self.static: tuple[Any, ...] = tuple(
-            sorted(kinds.keys() - set(data), key=_rank)
-        )
-        self.keys: tuple[Any, ...] = tuple(map(key_of, data))
-        self.parts: tuple[Any, ...] = tuple(map(part_of, data))
-        self.child_kinds: tuple[Kind, ...] = tuple(
-            [kinds[name] or Kind.STATIC for name in data]
-        )
-        values = tuple([kind._value_ for kind in self.child_kinds])
-        self.signature: tuple[Any, ...] = (cls, self.data, values, self.static)
-        self.children: Callable[[Any], tuple[Any, ...]] = picker(self.data)
-        self.statics: Callable[[Any], tuple[Any, ...]] = picker(self.static)
-        self.attributes: Callable[[Any, tuple[Any, ...]], dict[Any, Any]] = (
-            _attribute_maker(self.names, self.data + self.static)
-        )
-        self.last: Any = None
-        self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
+        self.names = tuple(kinds)
+        self.data = tuple(data)
+        self.static = tuple(static)
+        self.keys = tuple([key_of(name) for name in data])
+        self.parts = tuple([part_of(name) for name in data])
+        self.child_kinds = tuple([self.kind_of(name) for name in data])
+        # The values of kinds are texts: fingerprints are made of the signature.
+        kind_texts = tuple([kind.value for kind in self.child_kinds])
+        self.signature = (cls, self.data, kind_texts, self.static)
+        self.children = _picker(self.data)
+        self.statics = _picker(self.static)
+        self.attributes = _attribute_maker(self.names, self.data + self.static)
+        self.last = None
+        self.read = None
         self.sights = 0
-
-    @property
-    def mapping(self) -> Mapping[str, Kind]:
-        """The kinds of the attributes."""
-        kinds = {}
-        for name, kind in self.kinds.items():
-            if type(name) is str:
-                kinds[name] = kind or Kind.STATIC
-        return MappingProxyType(kinds)
 
     def kind_of(self, name: Any) -> Kind:
         """Return the kind of an entry."""
@@ -134,8 +146,8 @@ def _rank(name: Any) -> Any:
 
 
 def _attribute_maker(
-    names: tuple[Any, ...], sources: tuple[Any, ...]
-) -> Callable[[Any, tuple[Any, ...]], dict[Any, Any]]:
+    names: Names, sources: Names
+) -> Callable[[Any, Values], dict[Any, Any]]:
     """Return a function from children and static values to a dict of both.
 
     Args:
@@ -143,12 +155,23 @@ def _attribute_maker(
         sources: The names of the children, then those of the static values.
     """
     places = {name: place for place, name in enumerate(sources)}
-    in_order = picker([places[name] for name in names])
+    in_order = _picker([places[name] for name in names])
 
-    def attributes(children: Any, values: tuple[Any, ...]) -> dict[Any, Any]:
+    def attributes(children: Any, values: Values) -> dict[Any, Any]:
         return dict(zip(names, in_order((*children, *values)), strict=True))
 
     return attributes
+
+
+def _picker(keys: Iterable[Any]) -> Callable[[Any], Values]:
+    """Return a function that reads these keys of a value into a tuple."""
+    keys = tuple(keys)
+    if not keys:
+        return lambda _value: ()
+    pick = itemgetter(*keys)
+    if len(keys) == 1:  # an `itemgetter` of one key returns no tuple
+        return lambda value: (pick(value),)
+    return pick
 
 
 def fields_of(cls: Any, kinds: Kinds) -> Fields:
@@ -156,7 +179,7 @@ def fields_of(cls: Any, kinds: Kinds) -> Fields:
     if len(kinds) > MAX_SHARED:
         return Fields(cls, dict(kinds))
     descriptions: dict[Any, Fields] = cls.__leafwise__.descriptions
-    key = (*kinds, *map(id, kinds.values()))  # kinds live as long as the process
+    key = (*kinds, *kinds.values())
     fields = descriptions.get(key)
     if fields is None:
         if len(descriptions) >= _MAX_DESCRIPTIONS:
@@ -166,15 +189,7 @@ def fields_of(cls: Any, kinds: Kinds) -> Fields:
     return fields
 
 
-def picker(keys: Iterable[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that reads these keys of a value into a tuple."""
-    keys = tuple(keys)
-    if not keys:
-        return lambda _value: ()
-    pick = itemgetter(*keys)
-    if len(keys) == 1:
-        return lambda value: (pick(value),)
-    return pick
+# ----------------------------------------------------------------- the static part
 
 
 _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
@@ -193,20 +208,25 @@ class Statics:
             to the values do not affect.
     """
 
-    __slots__ = ("_is_flat", "fields", "seen", "values")
+    __slots__ = ("_has_flat_copies", "fields", "seen", "values")
+
+    fields: Fields
+    values: Values
+    seen: Values
+    _has_flat_copies: bool | None
 
     def __init__(
         self,
         fields: Fields,
-        values: tuple[Any, ...],
-        seen: tuple[Any, ...] | None = None,
+        values: Values,
+        seen: Values | None = None,
     ) -> None:
-        self.fields: Fields = fields
-        self.values: tuple[Any, ...] = values
-        self.seen: tuple[Any, ...] = snapshots(values) if seen is None else seen
-        self._is_flat: bool | None = None
+        self.fields = fields
+        self.values = values
+        self.seen = snapshots(values) if seen is None else seen
+        self._has_flat_copies = None
 
-    def is_of(self, fields: Fields, values: tuple[Any, ...]) -> bool:
+    def matches(self, fields: Fields, values: Values) -> bool:
         """Return whether a quick comparison shows these to be the same values.
 
         Of mutable values, only lists of strings are compared: others may differ in ways
@@ -216,12 +236,11 @@ class Statics:
             return False
         if self.seen is self.values:
             return True
-        if self._is_flat is None:
-            self._is_flat = all(
-                copy is value or (type(copy) is list and have_types(copy, _TEXTS))
-                for copy, value in zip(self.seen, self.values, strict=True)
-            )
-        return self._is_flat and self.seen == self.values
+        # The values are the same objects, but they may have changed since.
+        if self._has_flat_copies is None:
+            pairs = zip(self.seen, self.values, strict=True)
+            self._has_flat_copies = all(_is_flat(copy, value) for copy, value in pairs)
+        return self._has_flat_copies and self.seen == self.values
 
     def renewed(self, obj: Any = None) -> Statics:
         """Return static values that no other object shares.
@@ -246,7 +265,13 @@ class Statics:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Statics:
             return NotImplemented
-        return same_statics(self, other)
+        if self is other:
+            return True
+        fields = self.fields
+        # Objects may have got the same entries in another order.
+        if fields is not other.fields and fields.signature != other.fields.signature:
+            return False
+        return exact.same(self.seen, other.seen, typed=True)
 
     def __hash__(self) -> int:
         return hash((self.fields.signature, exact.digest(self.seen, typed=True)))
@@ -255,9 +280,8 @@ class Statics:
         """Describe the entries in words, for errors."""
         children = []
         for part, kind in zip(self.fields.parts, self.fields.child_kinds, strict=True):
-            children.append(
-                f"{part}" if kind is Kind.DATA else f"{part} ({kind.value})"
-            )
+            is_plain = kind is Kind.DATA
+            children.append(str(part) if is_plain else f"{part} ({kind.value})")
         phrases = []
         if children:
             phrases.append(f"data {', '.join(children)}")
@@ -276,44 +300,49 @@ class Statics:
         return ", ".join(f"{part_of(name)}={safe_repr(value)}" for name, value in self)
 
 
+def _is_flat(copy: Any, value: Any) -> bool:
+    """Return whether `==` of a value and its copy shows any change to the value."""
+    return copy is value or (type(copy) is list and have_types(copy, _TEXTS))
+
+
 def statics_for(
-    fields: Fields, values: tuple[Any, ...], last: Statics | None = None
+    fields: Fields,
+    values: Values,
+    last: Statics | None = None,
 ) -> Statics:
     """Return the static part of an object, an existing one if it is unchanged.
-
-    Numbers and texts that are identical need no comparison, and objects that were built
-    alike often share them.
 
     Args:
         fields: The fields of the object.
         values: Its static values.
         last: The static part that the object had before.
     """
-    if last is not None and last.is_of(fields, values):
+    if last is not None and last.matches(fields, values):
         return last
-    shared: Statics | None = fields.last
-    if shared is not None and shared.is_of(fields, values):
+    shared = fields.last
+    if shared is not None and shared.matches(fields, values):
         return shared
     statics = Statics(fields, values)
+    # Numbers and texts only: objects that were built alike often share these, and a
+    # description must not keep anything else alive.
     if _SCALARS.issuperset(map(type, values)):
         fields.last = statics
     return statics
 
 
-def same_statics(a: Statics, b: Statics) -> bool:
-    """Return whether two objects have the same attributes and the same static part."""
-    if a is b:
-        return True
-    is_alike = a.fields is b.fields or a.fields.signature == b.fields.signature
-    return is_alike and exact.same(a.seen, b.seen, typed=True)
+# ----------------------------------------------------------------------- snapshots
 
 
-def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def snapshots(values: Values) -> Values:
     """Return copies of values that later changes do not affect."""
     if _UNCHANGING.issuperset(map(type, values)):
         return values
-    copies = tuple(map(snapshot, values))
-    return values if all(map(is_, copies, values)) else copies
+    copies = tuple([snapshot(value) for value in values])
+    return values if _are_identical(copies, values) else copies
+
+
+def _are_identical(values: Values, others: Values) -> bool:
+    return all(map(is_, values, others))
 
 
 def snapshot(value: Any) -> Any:
@@ -339,7 +368,7 @@ def _copy_nodes(value: Any, copies: dict[int, Any], depth: int) -> Any:
         return copies[id(value)]
     if cls is tuple:
         items = tuple([_copy_nodes(item, copies, depth - 1) for item in value])
-        return value if all(map(is_, items, value)) else items
+        return value if _are_identical(items, value) else items
     if cls in _SETS:
         return cls(value)
     if cls in _SEQUENCES:
@@ -347,17 +376,18 @@ def _copy_nodes(value: Any, copies: dict[int, Any], depth: int) -> Any:
     if cls in _MAPPINGS:
         return _copy_container(value, value.values(), value.items(), copies, depth)
     node_type = node_type_of(cls)
+    # What is equal only to itself would differ from its own copy.
     if node_type is None or cls.__eq__ is object.__eq__:
         return value
     children, aux = node_type.flatten(value)
-    if aux is value:
+    if aux is value:  # its class is registered as static
         return value
-    parts = [*children, aux]
-    part_copies = [_copy_nodes(part, copies, depth - 1) for part in parts]
-    if cls.__hash__ is not None and all(map(is_, part_copies, parts)):
+    parts = (*children, aux)
+    part_copies = tuple([_copy_nodes(part, copies, depth - 1) for part in parts])
+    if cls.__hash__ is not None and _are_identical(part_copies, parts):
         return value  # it is immutable, and so are its parts
-    aux_copy = part_copies.pop()
-    return node_type.unflatten(aux_copy, part_copies)
+    *child_copies, aux_copy = part_copies
+    return node_type.unflatten(aux_copy, child_copies)
 
 
 def _copy_container(

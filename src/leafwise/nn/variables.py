@@ -76,11 +76,11 @@ class VariableSpec(NodeSpec):
 
     def outline(self, obj: Any) -> Sketch:
         """Return the sketch of a variable: its value and metadata."""
-        record: VariableRecord = obj._leafwise
 
         def kind_of_value(kind: Kind | None) -> Kind:
             return kind_in(kind or Kind.DATA, obj)
 
+        record: VariableRecord = obj._leafwise
         children = [Child(_KEY, record.value, kind=kind_of_value)]
         for name, value in record.metadata.items():
             label = f"{escape_controls(name)}="
@@ -115,7 +115,8 @@ class VariableRecord:
         self.stamp = stamp
 
 
-def _bare(value: Any) -> Any:
+def _operand(value: Any) -> Any:
+    """Return what an operator works on: a value, or that of a variable."""
     return value.get_value() if isinstance(value, Variable) else value
 
 
@@ -129,11 +130,11 @@ def _unary(function: Unary) -> Unary:
 
 
 def _binary(function: Binary) -> Binary:
-    return lambda self, other: function(self.get_value(), _bare(other))
+    return lambda self, other: function(self.get_value(), _operand(other))
 
 
 def _reflected(function: Binary) -> Binary:
-    return lambda self, other: function(_bare(other), self.get_value())
+    return lambda self, other: function(_operand(other), self.get_value())
 
 
 def _in_place(symbol: str) -> InPlace:
@@ -148,8 +149,28 @@ def _in_place(symbol: str) -> InPlace:
     return refuse
 
 
-_FLAX_HOOKS: Final = frozenset({"on_create_value", "on_get_value", "on_set_value"})
+_FLAX_HOOKS: Final = frozenset(
+    {
+        "on_create_value",
+        "on_get_value",
+        "on_set_value",
+    }
+)
 """Metadata that Flax calls; as plain metadata it would silently have no effect."""
+
+
+def _refuse_hooks(cls: type, metadata: Mapping[str, Any]) -> None:
+    """Raise an error for hooks of Flax among metadata.
+
+    Raises:
+        TypeError: There are some.
+    """
+    names = sorted(_FLAX_HOOKS.intersection(metadata))
+    if names:
+        raise TypeError(
+            f"{cls.__name__} does not call hooks ({', '.join(names)}); override "
+            "get_value or set_value in a subclass"
+        )
 
 
 class Variable(DataNode, Generic[T]):
@@ -212,12 +233,8 @@ class Variable(DataNode, Generic[T]):
         if isinstance(value, Variable):
             metadata = {**raw_metadata(value), **metadata}
             value = value.get_raw_value()
-        if metadata and not _FLAX_HOOKS.isdisjoint(metadata):
-            names = ", ".join(sorted(_FLAX_HOOKS.intersection(metadata)))
-            raise TypeError(
-                f"{type(self).__name__} does not call hooks ({names}); override "
-                "get_value or set_value in a subclass"
-            )
+        if metadata:
+            _refuse_hooks(type(self), metadata)
         _set_record(self, VariableRecord(value, metadata, new_stamp()))
 
     # ------------------------------------------------------------------ the value
@@ -272,7 +289,7 @@ class Variable(DataNode, Generic[T]):
         if len(args) == 1:
             record.metadata = {**args[0], **metadata}
             return
-        entries = dict([args] if args else ())
+        entries = dict([args]) if args else {}
         record.metadata = {**record.metadata, **entries, **metadata}
 
     def has_metadata(self, name: str) -> bool:
@@ -291,10 +308,14 @@ class Variable(DataNode, Generic[T]):
         self._leafwise.metadata = metadata
 
     def __getattr__(self, name: str) -> Any:
+        # The record is missing while `copy` and `pickle` make a variable. Methods with
+        # underscores are protocols, which the value has, but not the variable.
         if name.startswith(("_leafwise", "__")):
             raise AttributeError(name)
         metadata = self._leafwise.metadata
-        return metadata[name] if name in metadata else getattr(self.get_value(), name)
+        if name in metadata:
+            return metadata[name]
+        return getattr(self.get_value(), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "value" or hasattr(type(self), name):
@@ -337,6 +358,7 @@ class Variable(DataNode, Generic[T]):
         return self.copy()
 
     def __reduce__(self) -> Any:
+        # The value comes as state, after the variable: it may refer to the variable.
         args = (type(self), None, self.get_metadata())
         return make_variable, args, (self._leafwise.value,)
 
@@ -362,6 +384,7 @@ class Variable(DataNode, Generic[T]):
             self.set_value(_filled(self.get_raw_value(), item))
             return
         value: Any = self.get_value()
+        # An array of jax has `__setitem__`, too, to say that one has to use `at`.
         if hasattr(type(value), "__setitem__") and not hasattr(value, "at"):
             value[key] = item
             self.set_value(value)
@@ -464,9 +487,10 @@ class Variable(DataNode, Generic[T]):
 def _size_text(value: Any) -> str:
     """Return how many numbers there are, with the bytes; nothing for one."""
     is_container = type(value) in (list, tuple)
+    items = value if is_container else (value,)
     count = 0
     size = 0
-    for item in value if is_container else (value,):
+    for item in items:
         item_count, item_size = size_of(item)
         count += item_count
         size += item_size
@@ -486,11 +510,17 @@ def _filled(value: Any, item: Any) -> Any:
         if not hasattr(item, "at"):
             value[...] = item
             return value
-        value = sys.modules["jax"].numpy.asarray(value)  # it can hold what is traced
-    elif not hasattr(value, "at") or _form(value) == _form(item):
-        return item
-    if hasattr(item, "astype") and value.dtype.kind not in "iub":
-        item = item.astype(value.dtype)  # floats of one precision become another
+        # The item is an array of jax and may be a tracer, which numpy cannot hold.
+        value = sys.modules["jax"].numpy.asarray(value)
+    elif not hasattr(value, "at"):
+        return item  # a number, or an array of a library without `at`
+    elif _form(value) == _form(item):
+        return item  # the usual step of training, at no cost
+    is_inexact = value.dtype.kind not in "iub"
+    if is_inexact and hasattr(item, "astype"):
+        # Floats of one precision become another. Floats for integers are left to jax,
+        # which warns of them.
+        item = item.astype(value.dtype)
     return value.at[...].set(item)
 
 
@@ -514,7 +544,7 @@ _describe(Variable, Kind.DATA)
 
 def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     """Return a variable of a type, without running its `__init__`."""
-    variable = object.__new__(cls)
+    variable = _new(cls)
     _set_record(variable, VariableRecord(value, metadata, new_stamp()))
     return variable
 
@@ -549,11 +579,20 @@ def kind_in(attribute: Kind, variable: Variable) -> Kind:
 
 
 def _kind_of_value(attribute: Kind, own: Kind, metadata: Mapping[str, Any]) -> Kind:
+    """Return the kind of a variable's value.
+
+    Args:
+        attribute: The kind of the attribute that holds the variable.
+        own: The kind of the type of variables.
+        metadata: The metadata of the variable.
+    """
     if metadata.get(FROZEN) is True:
         return Kind.FROZEN
     if attribute in (Kind.DATA, Kind.MODULE):
         return own
-    return Kind.PARAMETER if attribute is Kind.FROZEN else attribute
+    if attribute is Kind.FROZEN:
+        return Kind.PARAMETER  # the variable says itself whether it is frozen
+    return attribute
 
 
 # ------------------------------------------------------------------------- node
@@ -575,6 +614,7 @@ def metadata_in(aux: Statics) -> dict[str, Any]:
     if not aux.values:
         return {}
     values = dict(zip(aux.fields.static, aux.values, strict=True))
+    # The static names are sorted, metadata keep their order.
     return {name: values[name] for name in aux.fields.names if name in values}
 
 
@@ -726,17 +766,14 @@ def variable_type(name: str, *, allow_register: bool = False) -> type[Variable]:
         if not allow_register:
             names = ", ".join([repr(name) for name in _types])
             raise ValueError(f"no type of variables is named {name!r}; known: {names}")
-        body = {"__slots__": (), "tag": name}
-        cls = type(name.title().replace("_", ""), (Variable,), body)
+        class_name = name.title().replace("_", "")
+        cls = type(class_name, (Variable,), {"__slots__": (), "tag": name})
         return _types.setdefault(name, cls)
     return _types[name]
 
 
-for _name, _cls in (
-    ("params", Param),
-    ("batch_stats", BatchStat),
-    ("cache", Cache),
-    ("intermediates", Intermediate),
-    ("perturbations", Perturbation),
-):
-    register_variable_name(_name, _cls)
+register_variable_name("params", Param)
+register_variable_name("batch_stats", BatchStat)
+register_variable_name("cache", Cache)
+register_variable_name("intermediates", Intermediate)
+register_variable_name("perturbations", Perturbation)

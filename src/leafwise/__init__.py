@@ -129,7 +129,7 @@ def _to_html(value: object) -> str:
 def _to_rich(value: object, options: _Any) -> _Iterable[_Any]:
     """Return the lines of an object of leafwise for rich."""
     with _late_imports:
-        from .show.protocols import rich_of  # noqa: PLC0415
+        from .show.pretty import rich_of  # noqa: PLC0415
 
     return rich_of(value, options)
 

@@ -10,13 +10,13 @@ import sys
 from typing import Any, Final, NamedTuple
 
 
-__all__ = ["SIGNS", "WHEN", "Paint", "Sign", "terminal_width"]
+__all__ = ["LOOKS", "WHEN", "Look", "Paint", "terminal_width"]
 
 WHEN: Final = ("auto", "always", "never")
 
 
-class Sign(NamedTuple):
-    """How a kind of change is marked.
+class Look(NamedTuple):
+    """How a kind of change looks.
 
     Attributes:
         word: Its name in classes of CSS and Mermaid.
@@ -30,17 +30,19 @@ class Sign(NamedTuple):
     dark: str
 
 
-SIGNS: Final = {
-    "+": Sign("added", "32", "#1a7f37", "#3fb950"),
-    "-": Sign("removed", "31", "#cf222e", "#f85149"),
-    "~": Sign("changed", "33", "#9a6700", "#d29922"),
-    "!": Sign("retyped", "35", "#8250df", "#a371f7"),
-    ">": Sign("moved", "34", "#0969da", "#4493f8"),
+LOOKS: Final = {
+    "+": Look("added", "32", "#1a7f37", "#3fb950"),
+    "-": Look("removed", "31", "#cf222e", "#f85149"),
+    "~": Look("changed", "33", "#9a6700", "#d29922"),
+    "!": Look("retyped", "35", "#8250df", "#a371f7"),
+    ">": Look("moved", "34", "#0969da", "#4493f8"),
 }
+"""The looks of changes, by their signs."""
+
 _CODES: Final = {
     "path": "36",
     "dim": "2",
-    **{sign: look.code for sign, look in SIGNS.items()},
+    **{sign: look.code for sign, look in LOOKS.items()},
 }
 
 
@@ -64,14 +66,19 @@ class Paint:
     def __init__(self, when: str = "auto", out: Any = None) -> None:
         if when not in WHEN:
             raise ValueError(f"color must be one of {', '.join(WHEN)}, not {when!r}")
-        self.is_on: bool = when == "always" or (when == "auto" and _shows_colours(out))
+        self.is_on: bool = when == "always"
+        if when == "auto":
+            self.is_on = _shows_colours(out)
 
     def __call__(self, text: str, colour: str) -> str:
         """Return text in a colour: `path`, `dim`, or the sign of a change."""
-        return f"\033[{_CODES[colour]}m{text}\033[0m" if self.is_on else text
+        if not self.is_on:
+            return text
+        return f"\033[{_CODES[colour]}m{text}\033[0m"
 
 
 def _shows_colours(out: Any) -> bool:
+    # empty variables count as unset, see no-color.org
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -96,6 +103,9 @@ def terminal_width(out: Any) -> int | None:
         True
     """
     try:
-        return (out.isatty() and os.get_terminal_size(out.fileno()).columns) or None
+        if not out.isatty():
+            return None
+        width = os.get_terminal_size(out.fileno()).columns
     except (AttributeError, OSError, ValueError):  # it only has `write`, or is closed
         return None
+    return width or None  # some terminals say 0

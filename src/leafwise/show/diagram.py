@@ -17,7 +17,7 @@ from ..selection.diff import Change, TreeDiff, counted, lines_of
 from ..selection.edit import Selection
 from ..selection.patterns import place_text
 from ..selection.select import read_selector
-from .colors import SIGNS, Paint
+from .colors import LOOKS, Paint
 from .doc import WIDTH
 from .fold import count_text, fold, key_text, sign_of, value_text
 from .outline import BRANCH, DEPTH, Item, outline
@@ -225,7 +225,7 @@ def to_mermaid(
 _STYLES: Final = {
     "static": "stroke-dasharray: 4 3",
     "more": "stroke-dasharray: 1 3",
-    **{sign.word: f"stroke: {sign.light}" for sign in SIGNS.values()},
+    **{look.word: f"stroke: {look.light}" for look in LOOKS.values()},
 }
 """The styles of boxes that do not look like others."""
 
@@ -394,7 +394,7 @@ def style_of(box: Item) -> str:
     """Return how a box looks: a role, or the word for the sign of a change."""
     sign = sign_of(box)
     if sign:
-        return SIGNS[sign].word
+        return LOOKS[sign].word
     if box.items:
         return "node"
     return "leaf" if box.role == "node" else box.role

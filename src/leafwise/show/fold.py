@@ -63,23 +63,26 @@ class _Folder:
         """Fold the items inside an item, and return the number of its form."""
         forms = [self.fold(inner) for inner in item.items]
         if item.children:
-            items: list[Item] = []
-            item_forms: list[int] = []
-            for positions in self.runs(item.items, forms):
-                members = [item.items[position] for position in positions]
-                form = forms[positions[0]]
-                if len(members) > 1:
-                    form = self.number_of(("run", len(members), form))
-                items.append(self.run(members))
-                item_forms.append(form)
-            item.items = items
-            forms = item_forms
+            forms = self.fold_items(item, forms)
         names = [key_text(inner) for inner in item.items]
         inside = tuple(zip(names, forms, strict=True))
         text = self.compared_text(item)
         return self.number_of(
             (item.role, item.number, item.kind, type(item.value), text, inside)
         )
+
+    def fold_items(self, item: Item, forms: Sequence[int]) -> list[int]:
+        """Fold the neighbours in an item, and return the forms of what is left."""
+        items: list[Item] = []
+        folded_forms: list[int] = []
+        for positions in self.runs(item.items, forms):
+            form = forms[positions[0]]
+            if len(positions) > 1:
+                form = self.number_of(("run", len(positions), form))
+            items.append(self.run([item.items[position] for position in positions]))
+            folded_forms.append(form)
+        item.items = items
+        return folded_forms
 
     def number_of(self, form: Any) -> int:
         return self.forms.setdefault(form, len(self.forms))
@@ -99,15 +102,20 @@ class _Folder:
 
         def loosely(position: int) -> Any:
             item = items[position]
-            series = position if item.key is None else _DIGITS.sub("#", key_text(item))
-            is_number = _is_number(item)
-            return series, is_number, type(item.value) if is_number else forms[position]
+            series: Any = position  # what has no key stays alone
+            if item.key is not None:
+                series = _DIGITS.sub("#", key_text(item))
+            if _is_number(item):
+                return series, type(item.value)
+            return series, forms[position]
 
         def exactly(position: int) -> Any:
             # the form of a leaf may be its type; side by side, values have to be equal
             item = items[position]
-            is_text = item.role == "leaf" and not is_array(item.value)
-            return forms[position], item.opening if is_text else ""
+            text = ""
+            if item.role == "leaf" and not is_array(item.value):
+                text = item.opening
+            return forms[position], text
 
         for _, neighbours in groupby(range(len(items)), loosely):
             positions = list(neighbours)
@@ -118,20 +126,22 @@ class _Folder:
                 run = list(equals)
                 if len(run) >= self.fewest:
                     yield run
-                else:
-                    yield from ([position] for position in run)
+                    continue
+                for position in run:
+                    yield [position]
 
     def run(self, members: Sequence[Item]) -> Item:
         """Return the item that stands for neighbours."""
         first = members[0]
         if len(members) == 1:
             return first
-        item = copy.copy(first)
+        item = copy.copy(first)  # the first one is a member, and shown in HTML
         item.members = members
         if is_plain_leaf(item):
-            texts = {member.opening for member in members}
-            item.comment = f"each {item.opening}" if len(texts) == 1 else ""
-            item.opening = f"{len(members):,} {type_text(item)}s"
+            item.comment = ""
+            if all(member.opening == first.opening for member in members):
+                item.comment = f"each {first.opening}"
+            item.opening = f"{len(members):,} {type_text(first)}s"
         elif not self.by_value:
             _merge(item, members[1:])
         return item
@@ -217,7 +227,8 @@ def value_text(item: Item) -> str:
     if item.role == "again":
         return item.text
     if item.children:
-        return f"#{item.number} {type_text(item)}" if item.number else type_text(item)
+        number = f"#{item.number} " if item.number else ""
+        return f"{number}{type_text(item)}"
     inside = "".join(f"{inner.label}{inner.opening}" for inner in item.items)
     return f"{item.text}{inside}{item.closing}"
 
@@ -236,12 +247,14 @@ def path_text(item: Item) -> str:
     if item.key is None and item.role != "static":
         return value_text(item)
     steps: list[str] = []
-    place: Item | None = item
-    while place is not None and place.above is not None:
-        key = GetAttrKey(key_text(place)) if place.key is None else place.key
-        steps.insert(0, escape_controls(safe_str(KeyPath([key]))))
+    place = item
+    while place.above is not None:
+        key = place.key
+        if key is None:  # a static attribute
+            key = GetAttrKey(key_text(place))
+        steps.append(escape_controls(safe_str(KeyPath([key]))))
         place = place.above
-    path = clipped("".join(steps), _LONGEST_PATH)
+    path = clipped("".join(reversed(steps)), _LONGEST_PATH)
     if item.members:
         path += f" … {safe_str(KeyPath([item.members[-1].key]))}"
     return path
@@ -249,4 +262,6 @@ def path_text(item: Item) -> str:
 
 def sign_of(item: Item) -> str:
     """Return the sign of the change that an item shows, "" for other items."""
-    return SIGNS[item.value.kind] if isinstance(item.value, Change) else ""
+    if not isinstance(item.value, Change):
+        return ""
+    return SIGNS[item.value.kind]

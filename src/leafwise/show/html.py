@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from .._text import escape_controls, safe_repr, safe_str
+from .._text import escape_controls, escape_lines, safe_repr, safe_str
 from ..core.context import context_of
 from ..core.keys import GetAttrKey, SequenceKey
 from ..core.registry import GLOBAL
@@ -16,11 +16,10 @@ from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
 from ..errors import PathError
 from ..fields import Kind
-from ..selection.diff import SIGNS as KINDS
-from ..selection.diff import TreeDiff, counted, describe_change
+from ..selection.diff import SIGNS, TreeDiff, counted, describe_change
 from ..selection.edit import Selection
 from ..selection.patterns import place_text
-from .colors import SIGNS
+from .colors import LOOKS
 from .fold import fold, is_plain_leaf, key_text, type_text
 from .outline import Item, outline
 from .page import caption, framed, safe, span
@@ -204,24 +203,28 @@ def _run(item: Item) -> str:
         if is_array(item.value):
             name = item.opening
         text = f"{span('type', name)} {span('dim', f'x {len(item.members):,}')}"
-    comment = span("dim", f" · {item.comment}") if item.comment else ""
-    return f"{key} {text}{comment}"
+    return f"{key} {text}{_comment(item)}"
 
 
 def _line(item: Item) -> str:
     """Return the text of an item in its own line."""
-    number = f"#{item.number}" if item.number else ""
     if item.role == "more":
         return span("dim", item.opening)
     if item.role == "again":
         return f"{_label(item)}{span('number', item.text)}"
-    mark = f"{span('number', number)} " if number else ""
-    text = _node(item) if _is_node(item) else _leaf(item)
+    text = _label(item)
+    if item.number:
+        text += f"{span('number', f'#{item.number}')} "
+    text += _node(item) if _is_node(item) else _leaf(item)
     is_variable = _is_node(item) and not item.children  # whose class says its kind
     if item.kind not in (*_PLAIN_KINDS, item.kind_above) and not is_variable:
         text += f" {span('kind', item.kind.value)}"
-    comment = span("dim", f" · {item.comment}") if item.comment else ""
-    return f"{_label(item)}{mark}{text}{comment}"
+    return text + _comment(item)
+
+
+def _comment(item: Item) -> str:
+    """Return the note of an item."""
+    return span("dim", f" · {item.comment}") if item.comment else ""
 
 
 _PLAIN_KINDS: Final = (None, Kind.DATA, Kind.STATIC, Kind.MODULE)
@@ -232,12 +235,14 @@ def _label(item: Item) -> str:
     """Return the text before a value: its key."""
     if item.label:
         name = item.label.rstrip()
-        space = " " if item.label.endswith(" ") else ""
+        space = item.label[len(name) :]
         return f"{span('key', name[:-1])}{span('dim', name[-1])}{space}"
     if item.key is None or item.above is None:
         return ""
-    has_place = isinstance(item.key, SequenceKey | GetAttrKey)
-    return f"{span('index' if has_place else 'dim', safe_str(item.key))} "
+    style = "dim"
+    if isinstance(item.key, SequenceKey | GetAttrKey):
+        style = "index"
+    return f"{span(style, safe_str(item.key))} "
 
 
 def _node(item: Item) -> str:
@@ -279,8 +284,8 @@ def _leaf(item: Item) -> str:
         return f'<span class="lw-{style}"{_title(value)}>{safe(text)}</span>'
     if len(text) > _LONGEST_VALUES:
         text = f"{text[:_LONGEST_VALUES]}\n..."
-    lines = [escape(escape_controls(line)) for line in text.split("\n")]
-    return f'<pre class="lw-{style}"{_title(value)}>{chr(10).join(lines)}</pre>'
+    lines = escape(escape_lines(text))
+    return f'<pre class="lw-{style}"{_title(value)}>{lines}</pre>'
 
 
 _STYLES: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
@@ -315,13 +320,13 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
     ]
     for change in diff[:most]:
         text = describe_change(change)
-        sign = KINDS[change.kind]
+        sign = SIGNS[change.kind]
         note = f"to [{change.index}]" if change.kind == "moved" else text.note
         if text.more:
             note += f" (and {text.more} more places)"
         path = safe(place_text(change.path), _LONGEST_PATH)
         parts.append(
-            f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" '
+            f'<tbody class="lw-{LOOKS[sign].word}"><tr><th colspan="3" '
             f'scope="rowgroup">{span("sign", sign)} <code>{path}</code> '
             f"{span('dim', note)}</th></tr>"
         )

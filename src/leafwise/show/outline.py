@@ -11,7 +11,6 @@ fails: what cannot be read is an item that says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 
 from .._text import FAULTS, escape_controls
@@ -131,9 +130,14 @@ def outline(
         arrays: Whether to write arrays as dtype and shape, or with all elements.
         only: The paths of the subtrees to show; None for all.
     """
-    trie = None if only is None else _as_trie(only)
+    trie = None
+    if only is not None:
+        trie = _as_trie(only)
+    levels = DEPTH
+    if depth is not None:
+        levels = min(depth, DEPTH)
     reader = _Reader(context, arrays, max(most, _FEWEST))
-    reader.plan(tree, trie, DEPTH if depth is None else min(depth, DEPTH))
+    reader.plan(tree, trie, levels)
     root = reader.item(Child(None, tree), None)
     reader.open(root, trie)
     reader.assign_numbers()
@@ -145,6 +149,11 @@ _Trie: TypeAlias = "dict[Any, _Trie | None] | None"
 
 _Visit: TypeAlias = tuple[int, int]
 """The identities of a value and of its `_Trie`."""
+
+
+def _below(trie: _Trie, child: Child) -> _Trie:
+    """Return what to show below a child that is shown."""
+    return None if trie is None else trie[child.key]
 
 
 def _as_trie(paths: Iterable[KeyPath]) -> _Trie:
@@ -164,8 +173,16 @@ def _as_trie(paths: Iterable[KeyPath]) -> _Trie:
 class _Reader:
     """The reading of one tree.
 
-    Sketches are kept from `plan` to `open`: some objects make their children anew each
-    time, and identities would not match.
+    Attributes:
+        most: How many values without visible children to show.
+        shown: How many items there are so far.
+        sketches: The sketches of `plan`, which `open` uses again: some objects make
+            their children anew each time, and identities would not match. With the
+            values, whose ids another object could get otherwise.
+        shares: How many children of a node to show.
+        firsts: The item that shows an object first.
+        references: The items that refer to an object, and its first item.
+        counts: The objects whose leaves were counted, and how many these are.
     """
 
     def __init__(self, context: Context, arrays: Arrays, most: int) -> None:
@@ -173,7 +190,7 @@ class _Reader:
         self.arrays: Arrays = arrays
         self.most = most
         self.shown = 0
-        self.sketches: dict[_Visit, tuple[Any, Sketch | None, list[_Trie]]] = {}
+        self.sketches: dict[_Visit, tuple[Any, Sketch | None]] = {}
         self.shares: dict[_Visit, int] = {}
         self.firsts: dict[_Visit, Item] = {}
         self.references: list[tuple[Item, Item]] = []
@@ -185,52 +202,52 @@ class _Reader:
         level = [(tree, trie)]
         while level and levels > 0 and spare >= 0:
             levels -= 1
-            nodes: dict[_Visit, tuple[Sequence[Child], list[_Trie]]] = {}
+            nodes: dict[_Visit, tuple[Sequence[Child], _Trie]] = {}
             for value, node_trie in level:
                 visit = id(value), id(node_trie)
-                sketch, tries = self.sketch(value, node_trie)
+                sketch = self.sketch(value, node_trie)
                 if sketch is not None and sketch.children and visit not in self.shares:
                     self.shares[visit] = 0
-                    nodes[visit] = sketch.children, tries
+                    nodes[visit] = sketch.children, node_trie
             sizes = [len(children) for children, _ in nodes.values()]
             most = max(fair_share(sizes, spare), _FEWEST)
             level = []
-            for visit, (children, tries) in nodes.items():
+            for visit, (children, node_trie) in nodes.items():
                 share = min(len(children), most)
-                if share - 1 <= spare:
+                # a node replaces itself by its children, so it costs one less
+                cost = share - 1
+                if cost <= spare:
                     self.shares[visit] = share
-                    spare -= share - 1
-                    values = [child.value for child in children[:share]]
-                    level.extend(zip(values, tries, strict=False))
+                    spare -= cost
+                    for child in children[:share]:
+                        level.append((child.value, _below(node_trie, child)))
 
-    def sketch(self, value: Any, trie: _Trie) -> tuple[Sketch | None, list[_Trie]]:
-        """Return the sketch of a value with the children to show, and their tries."""
+    def sketch(self, value: Any, trie: _Trie) -> Sketch | None:
+        """Return the sketch of a value, with the children that a trie has."""
         visit = id(value), id(trie)
         if visit not in self.sketches:
             sketch = sketch_of(value, self.context)
-            tries: list[_Trie] = []
-            if sketch is not None and trie is None:
-                tries = [None] * len(sketch.children)
-            elif sketch is not None and trie is not None:
+            if sketch is not None and trie is not None:
                 children = [child for child in sketch.children if child.key in trie]
-                tries = [trie[child.key] for child in children]
                 hidden = len(sketch.children) - len(children)
                 sketch = sketch._replace(children=children, hidden=hidden)
-            self.sketches[visit] = value, sketch, tries
-        _, sketch, tries = self.sketches[visit]
-        return sketch, tries
+            self.sketches[visit] = value, sketch
+        _, sketch = self.sketches[visit]
+        return sketch
 
     def item(self, child: Child, above: Item | None) -> Item:
         """Return the item of a value, as a leaf without text."""
-        is_static = above is not None and (child.key is None or above.role == "static")
-        item = Item("static" if is_static else "leaf", child.value, above, child.key)
+        role: Role = "leaf"
+        if above is not None and (child.key is None or above.role == "static"):
+            role = "static"
+        item = Item(role, child.value, above, child.key)
         item.label = escape_controls(child.label) or label_of(child.key)
         item.kind = child.kind_in(item.kind_above)
         return item
 
     def open(self, item: Item, trie: _Trie) -> None:
         """Add the text of an item and the items inside it."""
-        sketch, tries = self.sketch(item.value, trie)
+        sketch = self.sketch(item.value, trie)
         if self.refers(item, sketch, trie):
             return
         if sketch is None:
@@ -242,10 +259,11 @@ class _Reader:
         if item.role == "leaf":
             item.role = "node"
         share = self.shares.get((id(item.value), id(trie)), 0)
-        item.items = [self.item(child, item) for child in sketch.children[:share]]
         self.shown += share
-        for inner, inner_trie in zip(item.items, tries, strict=False):
-            self.open(inner, inner_trie)
+        for child in sketch.children[:share]:
+            inner = self.item(child, item)
+            item.items.append(inner)
+            self.open(inner, _below(trie, child))
         self.leave_out(item, sketch, share)
 
     def refers(self, item: Item, sketch: Sketch | None, trie: _Trie) -> bool:
@@ -287,29 +305,26 @@ class _Reader:
         if not left_out:
             return
         item.closing = item.closing.lstrip(",")  # of a tuple of one child
-        more = Item("more", None, item, None)
-        more.nodes = left_out
-        more.leaves = None
+        num_leaves = None
         values = [child.value for child in hidden if child.key is not None]
         if values and not sketch.hidden:
-            with suppress(*FAULTS):  # a flatten function fails
-                more.leaves = self.count(values)
+            num_leaves = self.count(values)
+        more = Item("more", None, item, None)
+        more.nodes = left_out
+        more.leaves = num_leaves
         more.opening = f"... {left_out:,}"
         if share:
             more.opening += " more"
-        if more.leaves not in (None, left_out):
-            more.opening += f" with {leaves_text(more.leaves or 0)}"
+        if num_leaves is not None and num_leaves != left_out:
+            more.opening += f" with {leaves_text(num_leaves)}"
         item.items.append(more)
 
     def count(self, values: Sequence[Any]) -> int | None:
-        """Return how many leaves values have, None if they are too many to count.
-
-        Raises:
-            RecursionError: They are too deep.
-        """
-        if type(values[0]) is PyTreeDef:
-            return sum(int(treedef.num_leaves) for treedef in values)
-        number = self.count_leaves(values)
+        """Return how many leaves values have, None if that cannot be told."""
+        try:
+            number = self.count_leaves(values)
+        except FAULTS:  # a flatten function fails, or the values are too deep
+            return None
         return number if number < _ENDLESS else None
 
     def count_leaves(self, values: Sequence[Any]) -> int:
@@ -320,6 +335,9 @@ class _Reader:
         """
         total = 0
         for value in values:
+            if type(value) is PyTreeDef:
+                total += value.num_leaves
+                continue
             node_type = self.context.node_type_of(value)
             if node_type is None:
                 total += 1
@@ -345,7 +363,8 @@ def fair_share(sizes: Iterable[int], spare: int) -> int:
     remaining = sorted(sizes, reverse=True)
     while remaining:
         share = spare // len(remaining) + 1
-        if remaining[-1] > share:
+        smallest = remaining.pop()
+        if smallest > share:  # and so are all others
             return share
-        spare -= remaining.pop() - 1
+        spare -= smallest - 1
     return _ENDLESS

@@ -11,7 +11,7 @@ from pkgutil import get_data
 from typing import Final
 
 from .._text import escape_controls
-from .colors import SIGNS
+from .colors import LOOKS
 from .text import clipped
 
 
@@ -43,7 +43,9 @@ def framed(body: str, *, title: str | None = None) -> str:
 
 def safe(text: str, longest: int = _LONGEST) -> str:
     """Return a text with invisible characters made visible, shortened and escaped."""
-    return escape(clipped(escape_controls(text[: longest + 1]), longest))
+    # cut first, to one letter too much: only the beginning of a long text is read
+    visible = escape_controls(text[: longest + 1])
+    return escape(clipped(visible, longest))
 
 
 def span(name: str, text: str) -> str:
@@ -66,8 +68,8 @@ def rules_of(name: str) -> str:
 
 
 _CHANGES: Final = "".join(
-    f".leafwise .lw-{how.word} .lw-sign{{color:light-dark({how.light},{how.dark})}}"
-    for how in SIGNS.values()
+    f".leafwise .lw-{look.word} .lw-sign{{color:light-dark({look.light},{look.dark})}}"
+    for look in LOOKS.values()
 )
 STYLE: Final = rules_of("style.css") + _CHANGES
 

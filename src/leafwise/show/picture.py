@@ -26,6 +26,7 @@ class Picture(str):
 
     _forms: dict[str, str]
 
+    # not by `__init__`: a string has its value when it is created
     def __new__(cls, text: str, forms: dict[str, str] | None = None) -> Picture:
         """Return the string, see the class."""
         picture = super().__new__(cls, text)
@@ -37,6 +38,8 @@ class Picture(str):
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
         printer.text(str(self))  # IPython would print any str in quotes
+
+    # for notebooks that do not ask for the bundle
 
     def _repr_html_(self) -> str | None:
         return self._forms.get("text/html")

@@ -1,21 +1,29 @@
-"""Trees as Python text, laid out over lines: `pformat` and `pprint`."""
+"""Trees as Python text, laid out over lines: `pformat`, `pprint`, and for rich."""
 
 from __future__ import annotations
 
 import sys
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Iterator
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, Final
 
-from .._text import short_repr
+from .._text import safe_repr, short_repr
 from ..core.context import context_of
 from ..core.registry import GLOBAL
+from ..core.treedef import PyTreeDef
+from ..selection.diff import TreeDiff
 from .colors import terminal_width
 from .doc import WIDTH, lay_out
 from .outline import outline
-from .sketch import Arrays
+from .sketch import Arrays, sketch_of
 
 
 if TYPE_CHECKING:
     from .._typing import IsLeaf
+
+
+_NARROWEST: Final = 20
+_MOST: Final = 1000
 
 
 def pformat(
@@ -110,9 +118,11 @@ def pprint(
         {'a': (None,), 'b': [1, 2]}
     """
     out = sys.stdout if file is None else file
+    if width is None:
+        width = terminal_width(out) or WIDTH
     text = pformat(
         tree,
-        width=terminal_width(out) or WIDTH if width is None else width,
+        width=width,
         depth=depth,
         max_leaves=max_leaves,
         arrays=arrays,
@@ -121,3 +131,24 @@ def pprint(
     )
     charset = getattr(out, "encoding", None) or "utf-8"
     print(text.encode(charset, "backslashreplace").decode(charset), file=file)
+
+
+def rich_of(value: Any, options: Any) -> Iterator[Any]:
+    """Yield an object of leafwise as text in colour, for `__rich_console__`.
+
+    Args:
+        value: The object.
+        options: The options of the console, such as its width.
+    """
+    # rich is installed where it asks, and imported only then
+    text: Any = import_module("rich.text").Text
+    if issubclass(type(value), TreeDiff):
+        lines = value.lines(color="always", most=_MOST)
+        yield text.from_ansi("\n".join(lines) or "no differences")
+        return
+    highlight: Any = import_module("rich.highlighter").ReprHighlighter()
+    if type(value) is PyTreeDef or sketch_of(value, context_of()) is None:
+        line = safe_repr(value)
+    else:
+        line = pformat(value, width=max(options.max_width, _NARROWEST))
+    yield highlight(text(line))

@@ -8,7 +8,6 @@ text, as HTML and for rich.
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -154,7 +153,7 @@ class Amount(NamedTuple):
 
 
 def _sum(amounts: Iterable[tuple[int, int, int]]) -> Amount:
-    columns = zip(Amount(), *amounts, strict=True)
+    columns = zip(Amount(), *amounts, strict=True)  # `Amount()`: there may be none
     return Amount(*[sum(column) for column in columns])
 
 
@@ -283,9 +282,9 @@ class _Entry:
         labels: list[str] = []
         entry = self
         while entry.above is not None and len(labels) < _DEEPEST:
-            labels.insert(0, entry.above.label_of(entry))
+            labels.append(entry.above.label_of(entry))
             entry = entry.above
-        text = "".join(labels)
+        text = "".join(reversed(labels))
         return text.removeprefix(".") if entry.above is None else f"…{text}"
 
     @property
@@ -318,10 +317,12 @@ class _Reader:
         self.shared = 0
         # the place of each object, by identity; nodes keep their children alive
         self._firsts: dict[int, tuple[_Entry, int]] = {}
+        # the classes that are read without a call; a user may have registered them
         resolve = context.view.resolve
         self._plain = frozenset(cls for cls in _PLAIN if resolve(cls) is None)
-        ndarray = getattr(sys.modules.get("numpy"), "ndarray", None)
-        self._ndarray = None if ndarray is None or resolve(ndarray) else ndarray
+        self._ndarray = getattr(sys.modules.get("numpy"), "ndarray", None)
+        if self._ndarray is not None and resolve(self._ndarray) is not None:
+            self._ndarray = None
 
     def read(self, tree: Any) -> _Entry:
         """Read a tree of any depth, in order, and return the entry of the root.
@@ -339,6 +340,7 @@ class _Reader:
             node, kinds, places = stack[-1]
             tally: list[int] = []
             tally_kind = None
+            # goes on after the child that it was left for
             for index, value in places:
                 kind = kinds[index] if kinds else node.kind
                 count = 1
@@ -351,10 +353,9 @@ class _Reader:
                             self.shared += 1
                             continue
                         if entry.contents is not None:
-                            inside = entry.contents
-                            stack.append(
-                                (entry, inside.kinds, enumerate(inside.values))
-                            )
+                            contents = entry.contents
+                            inner_places = enumerate(contents.values)
+                            stack.append((entry, contents.kinds, inner_places))
                             break
                         leaf = entry.leaf
                         kind = entry.kind
@@ -364,7 +365,7 @@ class _Reader:
                         firsts[id(leaf)] = node, index
                     else:
                         count, size = size_of(leaf)
-                if kind is not tally_kind:
+                if kind is not tally_kind:  # mostly, all children are of one kind
                     tally = node.tallies.setdefault(kind, [0, 0, 0])
                     tally_kind = kind
                 tally[0] += 1
@@ -375,7 +376,7 @@ class _Reader:
                 if node.above is not None:
                     node.above.add(node.tallies)
         (root,) = node.children()
-        root.above = None
+        root.above = None  # only to read it as a child was there a node above
         return root
 
     def _enter(
@@ -400,6 +401,7 @@ class _Reader:
             if contents.holds != "value" or not contents.kinds:
                 self._open(entry, contents)
                 return entry
+            # a variable: of one leaf, that one is counted, in the row of the variable
             (leaf,) = contents.values
             (leaf_kind,) = contents.kinds
             entry.first = self._firsts.get(id(leaf))
@@ -408,6 +410,7 @@ class _Reader:
                 return entry
             entry.leaf = leaf
             entry.kind = leaf_kind
+        # arrays of numpy are remembered by the caller
         is_new = entry.first is None and type(entry.leaf) is not self._ndarray
         if is_new and has_memory(entry.leaf):
             self._firsts[id(entry.leaf)] = place
@@ -416,12 +419,14 @@ class _Reader:
     def _open(self, entry: _Entry, contents: Contents) -> None:
         """Make an entry that of a node."""
         is_in_arrays_only = entry.above is not None and entry.above.has_arrays_only
-        if is_in_arrays_only and not contents.holds:
+        entry.has_arrays_only = is_in_arrays_only
+        if contents.holds == "arrays":
+            entry.has_arrays_only = True
+        elif contents.holds == "leaves":
+            entry.has_arrays_only = False
+        elif is_in_arrays_only and not contents.holds:
             contents = self._arrays_in(contents, entry.kind)
         entry.contents = contents
-        entry.has_arrays_only = contents.holds == "arrays" or (
-            is_in_arrays_only and contents.holds != "leaves"
-        )
 
     def _is_node(self, value: Any, kind: Kind) -> bool:
         if type(value) is self._ndarray or type(value) in self._plain:
@@ -434,12 +439,12 @@ class _Reader:
         keys: Sequence[Any] = [SequenceKey(index) for index in range(count)]
         if contents.keys is not None:
             keys = contents.keys(contents.aux, count)
-        is_data = [
-            shape_of(child) is not None or self._is_node(child, kind)
-            for child in contents.values
-        ]
-        values = list(itertools.compress(contents.values, is_data))
-        data_keys = list(itertools.compress(keys, is_data))
+        values = []
+        data_keys = []
+        for key, value in zip(keys, contents.values, strict=True):
+            if shape_of(value) is not None or self._is_node(value, kind):
+                values.append(value)
+                data_keys.append(key)
         return Contents(values, lambda _aux, _count: data_keys)
 
 
@@ -489,11 +494,6 @@ class SummaryRow(NamedTuple):
     same_as: str = ""
     left_out: int = 0
 
-    @property
-    def more_text(self) -> str:
-        """Return the text for `more`, and an empty text for any other role."""
-        return f"… {self.left_out:,} more" if self.role == "more" else ""
-
 
 def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
     """Return the rows of nodes and leaves."""
@@ -502,16 +502,16 @@ def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
 
     def rows_of(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
         source = entry.source
-        counted = source or entry
         amounts = entry.amounts
         amount = _sum(amounts.values())
         role: Role = "node"
         shape = None
         dtype = ""
-        if counted.contents is None:
-            role = "leaf"
-            shape, dtype = counted.form
         same_as = ""
+        counted_entry = source or entry
+        if counted_entry.contents is None:
+            role = "leaf"
+            shape, dtype = counted_entry.form
         if source is not None:
             role = "again"
             same_as = source.path or _ROOT
@@ -535,10 +535,18 @@ def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
         left_out = entry.width - len(children)
         if left_out:
             shown = _sum(child.amount for child in children)
-            hidden = [total - part for total, part in zip(amount, shown, strict=True)]
-            numbers = _numbers(Amount(*hidden), whole)
+            # not the sum of the others, which have no entries and need none
+            hidden = Amount(
+                amount.leaves - shown.leaves,
+                amount.count - shown.count,
+                amount.bytes - shown.bytes,
+            )
             yield SummaryRow(
-                path=path, depth=depth + 1, role="more", left_out=left_out, **numbers
+                path=path,
+                depth=depth + 1,
+                role="more",
+                left_out=left_out,
+                **_numbers(hidden, whole),
             )
 
     return list(rows_of(root, "", 0))
@@ -706,7 +714,12 @@ class TreeSummary:
         if width is None:
             terminal = shutil.get_terminal_size((_WIDTH, 0))
             width = max(terminal.columns, _NARROWEST)
-        columns = self._columns(branches_of([row.depth for row in self.rows]))
+        columns = self._columns()
+        names = columns[0]
+        branches = branches_of([row.depth for row in self.rows])
+        names.cells = [
+            branch + name for branch, name in zip(branches, names.cells, strict=True)
+        ]
         gaps = len(_GAP) * (len(columns) - 1)
         # columns of text share what the columns of numbers leave
         text_widths = [column.width for column in columns if column.is_text]
@@ -728,15 +741,15 @@ class TreeSummary:
         columns = self._columns()
         heads = [_html_cell("th", column, column.name) for column in columns]
         rows = []
+        names, *others = columns
         for index, row in enumerate(self.rows):
             title = escape(clipped(row.path, _LONGEST_PATH))
-            name = escape(columns[0].cells[index])
-            name = f'<th scope="row" title="{title}">{name}</th>'
-            cells = [
-                _html_cell("td", column, column.cells[index]) for column in columns[1:]
-            ]
+            name = escape(names.cells[index])
+            texts = f'<th scope="row" title="{title}">{name}</th>'
+            for column in others:
+                texts += _html_cell("td", column, column.cells[index])
+            # `style.css` indents the name by the one, and draws a bar for the other
             style = f"--depth:{row.depth};--share:{row.share:.1%}"
-            texts = "".join([name, *cells])
             rows.append(f'<tr class="lw-row-{row.role}" style="{style}">{texts}</tr>')
         head = f"<thead><tr>{''.join(heads)}</tr></thead>"
         body = f"<tbody>{''.join(rows)}</tbody>"
@@ -755,32 +768,29 @@ class TreeSummary:
         text = import_module("rich.text").Text
         yield text(self.to_text(options.max_width), no_wrap=True)
 
-    def _columns(self, branches: Sequence[str] = ()) -> list[_Column]:
-        """Return the columns that are not empty.
-
-        Args:
-            branches: What stands before the names of the rows.
-        """
-        names = self._names()
-        if branches:
-            names = [
-                branch + name for branch, name in zip(branches, names, strict=True)
-            ]
+    def _columns(self) -> list[_Column]:
+        """Return the columns: the names of the rows, and others that are not empty."""
         rows = self.rows
-        columns = [_Column("type", [row.type for row in rows])]
+        columns = []
         if self._by is None:
             shapes = ["" if row.shape is None else str(row.shape) for row in rows]
+            columns.append(_Column("type", [row.type for row in rows]))
             columns.append(_Column("shape", shapes))
             columns.append(_Column("dtype", [row.dtype for row in rows]))
-            columns.append(_Column("kind", self._kinds()))
+            kinds = [row.kind for row in rows]
+            if not {"", Kind.DATA.value}.issuperset(kinds):
+                columns.append(_Column("kind", kinds))
         else:
             leaves = [f"{row.leaves:,}" for row in rows]
-            columns = [_Column("leaves", leaves, is_text=False)]
-        columns.append(_Column("count", [_count_text(row) for row in rows], False))
-        columns.append(_Column("bytes", [_bytes_text(row) for row in rows], False))
-        columns.append(_Column("share", [_share_text(row) for row in rows], False))
+            columns.append(_Column("leaves", leaves, is_text=False))
+        counts = ["" if row.role == "again" else f"{row.count:,}" for row in rows]
+        sizes = [bytes_text(row.bytes) if row.bytes else "" for row in rows]
+        shares = [_share_text(row) for row in rows]
+        columns.append(_Column("count", counts, is_text=False))
+        columns.append(_Column("bytes", sizes, is_text=False))
+        columns.append(_Column("share", shares, is_text=False))
         filled = [column for column in columns if any(column.cells)]
-        return [_Column(self._by or "path", names), *filled]
+        return [_Column(self._by or "path", self._names()), *filled]
 
     def _names(self) -> list[str]:
         """Return the first cell of each row: of a path, what the rows above lack."""
@@ -788,10 +798,11 @@ class TreeSummary:
         paths = [""]
         for row in self.rows:
             if row.role == "more":
-                name = row.more_text
+                name = f"… {row.left_out:,} more"
             elif self._by is not None:
                 name = getattr(row, self._by)
             else:
+                # the paths of the rows above that this one is in, the innermost last
                 del paths[row.depth + 1 :]
                 name = row.path.removeprefix(paths[-1]).removeprefix(".") or _ROOT
                 paths.append(row.path)
@@ -799,11 +810,6 @@ class TreeSummary:
                 name += f" → {row.same_as}"
             names.append(name)
         return names
-
-    def _kinds(self) -> list[str]:
-        """Return the kinds of the rows, unless all are the usual one."""
-        kinds = [row.kind for row in self.rows]
-        return [] if set(kinds) <= {"", Kind.DATA.value} else kinds
 
     def _notes(self) -> list[str]:
         """Return the lines below the table."""
@@ -821,14 +827,6 @@ class TreeSummary:
 def _html_cell(tag: str, column: _Column, text: str) -> str:
     side = "" if column.is_text else ' class="lw-right"'
     return f"<{tag}{side}>{escape(text)}</{tag}>"
-
-
-def _count_text(row: SummaryRow) -> str:
-    return "" if row.role == "again" else f"{row.count:,}"
-
-
-def _bytes_text(row: SummaryRow) -> str:
-    return bytes_text(row.bytes) if row.bytes else ""
 
 
 def _share_text(row: SummaryRow) -> str:

@@ -8,12 +8,13 @@ monospaced, so the width of a text is known without one.
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from zlib import crc32
 
 from ..core.context import context_of
 from ..core.registry import GLOBAL
-from .colors import SIGNS
+from .colors import LOOKS
 from .diagram import arrows_of, boxes_of, scene, style_of
 from .fold import count_text, key_text, path_text, sign_of, value_text
 from .outline import Item
@@ -96,25 +97,9 @@ def centres(root: Item) -> dict[Item, float]:
     boxes = boxes_of(root)
     shifts: dict[Item, float] = {}  # of each box against the one that it is in
     contours: dict[Item, list[_Span]] = {}
+    # from the inside out: a subtree is complete before it is placed beside others
     for box in reversed(boxes):
-        below: list[_Span] = []
-        for inner in box.children:
-            contour = contours.pop(inner)
-            shift = _clearance(below, contour)
-            shifts[inner] = shift
-            for level, (first, last) in enumerate(contour):
-                if level < len(below):
-                    top, _ = below[level]
-                    below[level] = top, last + shift
-                else:
-                    below.append((first + shift, last + shift))
-        middle = 0.0
-        if box.children:
-            middle = (shifts[box.children[0]] + shifts[box.children[-1]]) / 2
-        for inner in box.children:
-            shifts[inner] -= middle
-        lower = [(first - middle, last - middle) for first, last in below]
-        contours[box] = [(0.0, 0.0), *lower]
+        contours[box] = _place_inside(box, shifts, contours)
     positions = {root: 0.0}
     for box in boxes:
         for inner in box.children:
@@ -127,13 +112,46 @@ _Span: TypeAlias = tuple[float, float]
 """The middle of the first and of the last box of a subtree on one level."""
 
 
+def _place_inside(
+    box: Item,
+    shifts: dict[Item, float],
+    contours: dict[Item, list[_Span]],
+) -> list[_Span]:
+    """Place the boxes inside a box one below the other, and return its contour.
+
+    Args:
+        box: The box.
+        shifts: Where the boxes inside are added.
+        contours: The spans of the subtrees inside, level by level; they are removed.
+    """
+    below: list[_Span] = []
+    for inner in box.children:
+        contour = contours.pop(inner)
+        shift = _clearance(below, contour)
+        shifts[inner] = shift
+        for level, (first, last) in enumerate(contour):
+            bottom = last + shift
+            if level < len(below):
+                top, _ = below[level]
+                below[level] = top, bottom
+            else:
+                below.append((first + shift, bottom))
+    if not box.children:
+        return [(0.0, 0.0)]
+    middle = (shifts[box.children[0]] + shifts[box.children[-1]]) / 2
+    for inner in box.children:
+        shifts[inner] -= middle
+    lower = [(first - middle, last - middle) for first, last in below]
+    return [(0.0, 0.0), *lower]
+
+
 def _clearance(above: list[_Span], below: list[_Span]) -> float:
     """Return how far a subtree has to move down to stand below another one."""
     clearance = 0.0
-    spans = zip(above, below, strict=False)
-    for level, ((_, last), (first, _)) in enumerate(spans):
-        step = _STEP + _EXTRA if level else _STEP
+    step = _STEP
+    for (_, last), (first, _) in zip(above, below, strict=False):
         clearance = max(clearance, last + step - first)
+        step = _STEP + _EXTRA  # on the next levels: boxes of different subtrees
     return clearance
 
 
@@ -179,16 +197,20 @@ class _Drawing:
         """Return the picture."""
         lines = []
         references = []
-        targets: dict[Item, str] = {}
+        dots: dict[Item, str] = {}  # by box, since several references may lead to one
         for start, end, box in arrows_of(self.boxes):
             lines.append(self.line(start, box))
             if end is not box:
                 references.append(self.reference(box, end))
-                targets[end] = self.dot(end)
+                dots[end] = self.dot(end)
         boxes = [self.box(box, number) for number, box in enumerate(self.boxes)]
-        body = "\n".join([*lines, *references, *boxes, *targets.values()])
+        # what comes later is drawn on top
+        body = "\n".join([*lines, *references, *boxes, *dots.values()])
+        # several pictures in one page have different names for their boxes
         name = f"lw{crc32(body.encode()):08x}"
-        width = self.width + _GAP if references else self.width
+        width = self.width
+        if references:  # they turn on the right of the boxes
+            width += _GAP
         size = f'width="{width}" height="{self.height}"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="leafwise-diagram" '
@@ -286,21 +308,17 @@ def _number(number: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    return (
-        text.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace(" ", "\N{NO-BREAK SPACE}")  # several would be drawn as one
-    )
+    # several spaces would be drawn as one
+    return escape(text, quote=False).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def _sign_rules(theme: str) -> str:
     """Return the rules of CSS for changes, `light` or `dark`."""
     rules = []
-    for sign in SIGNS.values():
-        colour = sign.light if theme == "light" else sign.dark
+    for look in LOOKS.values():
+        colour = look.light if theme == "light" else look.dark
         paint = f"stroke:{colour};fill:{colour};fill-opacity:.12"
-        rules.append(f".leafwise-diagram .{sign.word} rect{{{paint}}}")
+        rules.append(f".leafwise-diagram .{look.word} rect{{{paint}}}")
     return "".join(rules)
 
 

@@ -18,13 +18,20 @@ def columns(text: str) -> int:
         >>> columns("lr"), columns("学習"), columns("e\u0301")
         (2, 4, 1)
     """
-    return len(text) if text.isascii() else sum(map(_column, text))
+    if text.isascii():
+        return len(text)
+    return sum(_columns_of(letter) for letter in text)
 
 
-def _column(letter: str) -> int:
-    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me"):
+def _columns_of(letter: str) -> int:
+    """Return the width of one letter."""
+    # marks stand over the letter before them; some have no combining class
+    is_mark = unicodedata.category(letter) in ("Mn", "Me")
+    if is_mark or unicodedata.combining(letter):
         return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    if unicodedata.east_asian_width(letter) in ("W", "F"):
+        return 2
+    return 1
 
 
 def clipped(text: str, width: int) -> str:
@@ -35,18 +42,20 @@ def clipped(text: str, width: int) -> str:
         >>> clipped("transformer", 8), clipped("学習率", 5)
         ('transfo…', '学習…')
     """
+    # first the length: a text may have millions of letters
     if len(text) <= width and columns(text) <= width:
         return text
     used = 0
     for place, letter in enumerate(text):
-        used += _column(letter)
-        if used >= width and (used > width or text[place + 1 :]):
+        used += _columns_of(letter)
+        is_last = place == len(text) - 1
+        if used > width or (used == width and not is_last):
             return f"{text[:place]}…"
-    return text
+    return text  # its marks have no width
 
 
 def branches_of(depths: Sequence[int]) -> list[str]:
-    """Return the branch characters for each line of a tree, from the last line up.
+    """Return the branch characters for each line of a tree.
 
     Example:
         >>> from leafwise.show.text import branches_of
@@ -55,21 +64,23 @@ def branches_of(depths: Sequence[int]) -> list[str]:
     """
     branches: list[str] = []
     later: set[int] = set()  # the depths at which a line is still to come
+    # from the last line up, so that a line knows what follows it
     for depth in reversed(depths):
         later = {other for other in later if other <= depth}
-        bars = ["│   " if other in later else "    " for other in range(1, depth)]
-        tip = "" if not depth else "├── " if depth in later else "└── "
-        branches.append("".join([*bars, tip]))
+        parts = ["│   " if other in later else "    " for other in range(1, depth)]
+        if depth:
+            parts.append("├── " if depth in later else "└── ")
+        branches.append("".join(parts))
         later.add(depth)
     return branches[::-1]
-
-
-_UNITS: Final = ("kB", "MB", "GB", "TB", "PB")
 
 
 def leaves_text(number: int) -> str:
     """Return the number of leaves as text: `1 leaf`, `2,000 leaves`."""
     return f"{number:,} {'leaf' if number == 1 else 'leaves'}"
+
+
+_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def bytes_text(size: int) -> str:
@@ -82,6 +93,8 @@ def bytes_text(size: int) -> str:
     """
     if size < 1000:
         return f"{size} B"
-    place = min((len(str(size)) - 1) // 3, len(_UNITS))
-    tenths = (size * 10 + 1000**place // 2) // 1000**place  # it may be past all floats
-    return f"{tenths // 10:,}.{tenths % 10} {_UNITS[place - 1]}"
+    place = min((len(str(size)) - 1) // 3, len(_UNITS) - 1)
+    unit = 1000**place
+    # by integers: the number may be larger than any float
+    tenths = (size * 10 + unit // 2) // unit
+    return f"{tenths // 10:,}.{tenths % 10} {_UNITS[place]}"

@@ -25,7 +25,8 @@ TREES = st.recursive(
 )
 ODD_TEXTS = st.sampled_from(
     ["Zürich € 😀", "a\nb\x85c", "\x85", "a\u2028b\nc", "\x7f", "\ufeff", "a\r\nb", "=",
-     "é\nü\n", "€\\u20ac", "\U0010ffff", "<<", ": a", "- ", "#", "'", '"', "? b"]
+     "é\nü\n", "\x1f\n", "a\n\x00", "\ufffe\n", "€\\u20ac",
+     "\U0010ffff", "<<", ": a", "- ", "#", "'", '"', "? b"]
 )  # fmt: skip
 
 

@@ -307,6 +307,13 @@ def quoted(value: Any, quote: str) -> Any:
     return text
 
 
+# What a block can hold: the printable characters of YAML 1.2 (section 5.1), without
+# those that YAML 1.1 takes for the end of a line and without the byte order mark.
+_BLOCK_TEXT: Final = re.compile(
+    "[\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*"
+)
+
+
 class _Representer(SafeRepresenter):
     """Quotes text that YAML 1.1 or 1.2 misread, and keeps spellings and tags."""
 
@@ -314,8 +321,7 @@ class _Representer(SafeRepresenter):
 def _represent_text(dumper: Any, text: str) -> Any:
     """Return a text as a scalar, one of several lines as a block.
 
-    A text with characters that a block has no form for, or that its reader takes for
-    the end of a line, is quoted.
+    A block has no escapes, so a text with characters that need them is quoted.
     """
     text.encode()  # readers of YAML refuse half a character
     style = getattr(text, "quote", None)
@@ -323,7 +329,7 @@ def _represent_text(dumper: Any, text: str) -> Any:
         style = "'"
     if "\n" in text:
         style = "|"
-    if re.search(r"[\r\x85\u2028\u2029]", text):
+    if not _BLOCK_TEXT.fullmatch(text):
         style = '"'
     return dumper.represent_scalar(f"{_STANDARD}str", text, style)
 

@@ -113,7 +113,6 @@ def test_a_fork_while_another_thread_holds_all_locks():
     code = """
 import contextlib
 from leafwise import _runtime
-from leafwise.integrations import bridge
 
 def hold():
     with contextlib.ExitStack() as stack:
@@ -126,7 +125,7 @@ def hold():
 
 def work():
     register_something()
-    bridge.status()
+    lw.integrations.status()
     class Model(lw.Pytree):
         def __init__(self):
             self.x = lw.nn.Param(1)

@@ -178,3 +178,29 @@ def test_registering_one_class():
     assert issubclass(UserDict, MutableMapping)
     treedef = APP.tree_structure(UserDict(a=1))
     assert pickle.loads(pickle.dumps(treedef)) == treedef
+
+
+def test_as_json():
+    """A container that is called with its items; another one by its codec."""
+    register_mapping(MappingProxyType)
+    register_sequence(Stack, lambda items: Stack(*items))
+    register_sequence(Row)
+    register_mapping(Table)
+    lw.files.register_codec(Table, lambda empty: empty.title, Table)
+    tree = {"m": MappingProxyType({"b": 1, "a": [2]}), "s": Stack(3, 4)}
+    tree["t"] = table("t", d=5, c=Stack())
+    leaves, treedef = lw.tree_flatten(tree)
+    copy = lw.PyTreeDef.from_json(treedef.to_json())
+    assert copy == treedef
+    rebuilt = copy.unflatten(leaves)
+    assert (rebuilt["m"], list(rebuilt["m"])) == (tree["m"], ["b", "a"])
+    assert (type(rebuilt["t"]), rebuilt["t"].title) == (Table, "t")
+    assert list(rebuilt["t"]) == ["d", "c"]
+    with pytest.raises(lw.errors.TreeDefError, match=r"Row cannot be.*register_codec"):
+        lw.tree_structure(Row([1])).to_json()
+    text = treedef.to_json()
+    assert "2,[2,null]" in text
+    with pytest.raises(lw.errors.TreeDefError, match="does not fit"):
+        lw.PyTreeDef.from_json(text.replace("2,[2,null]", "2,[3,null]"))
+    for cls in (MappingProxyType, Stack, Row, Table):
+        lw.unregister_pytree_node(cls)

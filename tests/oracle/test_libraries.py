@@ -251,6 +251,29 @@ def test_classes_that_need_another_function_are_refused(need):
     assert lw.tree_map(str, Checked(1.0)).w == "1.0"
 
 
+def test_as_json(need):
+    """Their treedefs are written and read, with what a model has beside its fields."""
+    pydantic = need("pydantic")
+
+    class Model(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(extra="allow")
+        name: Annotated[str, lw.static()]
+        w: float
+        size: int = 3
+        _cache: Any = pydantic.PrivateAttr(default=None)
+
+    register_model(Model)
+    model = Model(name="a", w=1.0, more=[2.0])
+    model._cache = {"x": (1, 2)}
+    leaves, treedef = lw.tree_flatten(model)
+    copy = lw.PyTreeDef.from_json(treedef.to_json())
+    assert copy == treedef
+    assert copy.unflatten(leaves) == model
+    assert copy.unflatten(leaves).model_fields_set == {"name", "w", "more"}
+    assert lw.fingerprint(model) == lw.fingerprint(copy.unflatten(leaves))
+    assert lw.fingerprint(model) != lw.fingerprint(Model(name="b", w=1.0, more=[2.0]))
+
+
 # ------------------------------------------------------------------------- `support`
 
 SUPPORT = """
@@ -292,8 +315,11 @@ def kinds(*classes):
 print(*kinds(EarlyAttrs, EarlyModel, EarlyStruct))
 print(*kinds(LateAttrs, LateFrozen, LateModel, LateStruct))
 lw.tree_leaves(LateStruct(1))
-print(*kinds(LateStruct))
-print(lw.integrations.status(LateAttrs)["jax"])
+print(*kinds(LateStruct, LateModel))
+print(lw.integrations.status(LateModel)["jax"])
+lw.integrations.support("attrs", "pydantic", "msgspec"{options})
+print(*kinds(LateAttrs, LateFrozen, LateModel, LateStruct))
+print(lw.integrations.status(LateModel)["jax"])
 print(jax.jit(lambda x: jax.tree.map(lambda w: 2 * w, x))(LateAttrs(3)).w)
 """
 
@@ -301,34 +327,40 @@ print(jax.jit(lambda x: jax.tree.map(lambda w: 2 * w, x))(LateAttrs(3)).w)
 @pytest.mark.needs("processes")
 @pytest.mark.parametrize("before", ["import jax", ""])
 def test_a_supported_library(jax, classes, before):
-    """Classes that exist, and those of attrs and pydantic that are defined later."""
+    """Classes that exist; others when leafwise sees them, or at the next call."""
     after = "" if before else "import jax"
     assert run(SUPPORT.format(before=before, after=after, options="")) == [
         "node node node",
-        "node node node leaf",
-        "node",
+        "leaf leaf leaf leaf",
+        "node leaf",
+        "a node, since this call: it was defined after support",
+        "node node node node",
         "a node",
         "6",
     ]
 
 
 @pytest.mark.needs("processes")
-def test_a_library_that_is_supported_before_it_is_imported(jax, classes):
+def test_a_library_that_is_supported_before_it_is_imported(jax, classes, need):
+    """Its own classes are nodes at once."""
+    need("ml_collections")
     assert run(
         """
 import jax
 import leafwise as lw
-lw.integrations.support("attrs", "pydantic")
-import attrs, pydantic
+lw.integrations.support("attrs", "pydantic", "ml_collections")
+import attrs, ml_collections, pydantic
 from typing import Any
 @attrs.define
 class Attrs:
     w: Any
 class Model(pydantic.BaseModel):
     w: Any
+print(jax.tree.leaves(ml_collections.ConfigDict({"a": 1})))
+print(lw.tree_leaves([Attrs(1), Model(w=2)]))
 print(jax.tree.leaves([Attrs(1), Model(w=2)]))
 """
-    ) == ["[1, 2]"]
+    ) == ["[1]", "[1, 2]", "[1, 2]"]
 
 
 @pytest.mark.needs("processes")

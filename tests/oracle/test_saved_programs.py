@@ -14,6 +14,11 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.integrations.jax import register_serialization
+
+
+# classes of other tests have the same names
+pytestmark = pytest.mark.filterwarnings("ignore:jax.export keeps the first class")
 
 
 @lw.dataclass
@@ -87,6 +92,7 @@ def export(jax, need):
 
 def test_jax_saves_each_class(jax, export):
     """What it reads has the structure that was saved."""
+    register_serialization()
 
     def double(tree):
         return jax.tree.map(lambda x: 2 * x, tree)
@@ -103,6 +109,7 @@ def test_jax_saves_each_class(jax, export):
 
 
 def test_what_cannot_be_written_names_the_class(jax, export):
+    register_serialization()
     tree = Rich(np.ones(2), options=object())
     program = export.export(jax.jit(lambda tree: tree.w))(tree)
     with pytest.raises(lw.errors.TreeDefError, match=r"aux data of Rich.*codec"):
@@ -126,6 +133,7 @@ def test_a_codec_is_used(jax, export):
         tag: Any = lw.static()
 
     lw.files.register_codec(Tagged, lambda aux: aux[0].text, lambda text: (Tag(text),))
+    register_serialization()
     tree = Tagged(np.ones(2), Tag("t"))
     text = export.export(jax.jit(lambda tree: tree))(tree).serialize()
     assert export.deserialize(text).out_tree == jax.tree.structure(tree)
@@ -133,7 +141,7 @@ def test_a_codec_is_used(jax, export):
 
 @pytest.mark.parametrize("aux", ["n", {"n": 1}])
 def test_a_user_registers_another_way(jax, export, aux):
-    """The functions get the aux data that the flatten function returned."""
+    """The functions get the aux data of the flatten function, or have it as `data`."""
 
     class Own:
         def __init__(self, w, aux):
@@ -146,7 +154,7 @@ def test_a_user_registers_another_way(jax, export, aux):
     texts = []
 
     def serialize(aux):
-        texts.append(json.dumps(aux))
+        texts.append(json.dumps(getattr(aux, "data", aux)))
         return texts[-1].encode()
 
     export.register_pytree_node_serialization(
@@ -155,34 +163,43 @@ def test_a_user_registers_another_way(jax, export, aux):
         serialize_auxdata=serialize,
         deserialize_auxdata=lambda text: json.loads(bytes(text)),
     )
+    register_serialization()
     tree = Own(np.ones(2), aux)
     text = export.export(jax.jit(lambda tree: tree))(tree).serialize()
     assert set(texts) == {json.dumps(aux)}
     assert export.deserialize(text).out_tree == jax.tree.structure(tree)
-    with pytest.raises(ValueError, match="Duplicate"):
-        export.register_pytree_node_serialization(
-            Own,
-            serialized_name="again",
-            serialize_auxdata=serialize,
-            deserialize_auxdata=json.loads,
-        )
 
 
-def test_a_class_of_the_same_name_takes_its_place(jax, export):
-    """As when a cell of a notebook is run again."""
+def define_cell():
+    """Return a class of always the same name, as a cell of a notebook does."""
 
-    def define():
-        @lw.dataclass
-        class Cell:
-            w: Any
-            name: str = lw.static(default="a")
+    @lw.dataclass
+    class Cell:
+        w: Any
+        name: str = lw.static(default="a")
 
-        return Cell
+    return Cell
 
-    define()
-    tree = define()(np.ones(2))
+
+def test_classes_of_one_name(jax, export):
+    """The last one has it, unless an earlier one was registered with `jax.export`."""
+    define_cell()
+    cls = define_cell()
+    register_serialization()
+    tree = cls(np.ones(2))
     text = export.export(jax.jit(lambda tree: tree))(tree).serialize()
     assert export.deserialize(text).out_tree == jax.tree.structure(tree)
+    register_serialization()
+    define_cell()
+    with pytest.warns(UserWarning, match=r"keeps the first class .*Cell; it has no"):
+        register_serialization()
+
+
+def test_nothing_of_jax_is_replaced(export):
+    """Neither by registrations nor by `register_serialization`."""
+    function = export.register_pytree_node_serialization
+    register_serialization()
+    assert function.__module__.startswith("jax.")
 
 
 def test_a_class_that_is_registered_again(jax, export):
@@ -197,6 +214,7 @@ def test_a_class_that_is_registered_again(jax, export):
         lambda name, children: Again(*children, name),
     )
     lw.register_dataclass(Again, ["w"], ["name"], exist_ok=True)
+    register_serialization()
     tree = Again(np.ones(2), ["n"])
     text = export.export(jax.jit(lambda tree: tree))(tree).serialize()
     assert export.deserialize(text).out_tree == jax.tree.structure(tree)
@@ -208,12 +226,14 @@ import numpy as np
 import jax
 from jax import export
 import leafwise as lw
+from leafwise.integrations.jax import register_serialization
 
 @lw.dataclass
 class Plain:
     w: object
     name: str = lw.static(default="a")
 
+register_serialization()
 tree = Plain(np.ones(2, np.float32))
 if sys.argv[1] == "save":
     program = export.export(jax.jit(lambda tree: Plain(tree.w + 1, "b")))(tree)

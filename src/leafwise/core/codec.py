@@ -40,6 +40,7 @@ from .keys import (
     FlattenedIndexKey,
     GetAttrKey,
     SequenceKey,
+    dict_keys,
     literal,
 )
 from .node import NodeType
@@ -614,6 +615,12 @@ READERS: Final[dict[str, Callable[..., Any]]] = {
 """By word: the functions that read the lists which begin with it."""
 
 
+def add_form(cls: type, form: Form) -> None:
+    """Add the form of a class above `core`, whose values are parts of aux data."""
+    FORMS[cls] = form
+    READERS[form.word] = form.from_json
+
+
 # --------------------------------------------------------------- aux data, by node type
 
 Codec: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
@@ -629,6 +636,9 @@ def register_codec(
     namespace: str = GLOBAL,
 ) -> None:
     """Register functions that convert the aux data of a class to JSON and back.
+
+    For a container of `register_mapping` or `register_sequence`, they convert an empty
+    copy of it.
 
     Args:
         cls: The class.
@@ -762,6 +772,31 @@ def _checked_aux_fits(_node_type: Any, arity: int, aux: Any) -> bool:
     return keys is None or (type(keys) is tuple and len(keys) == arity)
 
 
+def _items_fit(node_type: Any, arity: int, aux: Any) -> bool:
+    keys, _ = aux
+    if node_type.is_mapping:
+        return _keys_fit(node_type, arity, keys)
+    return type(keys) is int and keys == arity
+
+
+def _write_container(node_type: Any, aux: Any, writer: Writer) -> list[Any]:
+    """Return the keys or the length of a container, and the JSON of its rest.
+
+    A codec is about the rest: the user knows nothing of the keys.
+    """
+    keys, rest = aux
+    if node_type.is_mapping:
+        keys = [writer.key(key) for key in keys.inserted]
+    return [keys, None if rest is None else write_aux(node_type, rest, writer)]
+
+
+def _read_container(node_type: Any, data: Any) -> Any:
+    keys, rest = data
+    if node_type.is_mapping:
+        keys = dict_keys(tuple([read_key(text) for text in keys]))
+    return keys, read_aux(node_type, rest)
+
+
 def _fields_fit(node_type: Any, arity: int, aux: Any) -> bool:
     if type(aux) is not tuple:
         return False
@@ -822,9 +857,9 @@ AUX_FORMS: Final[dict[type[NodeType], AuxForm]] = {
         lambda node_type, arity, aux: arity == 0 and type(aux) is node_type.cls
     ),
     register.ItemsNodeType: AuxForm(
-        lambda node_type, arity, aux: (
-            arity == (len(aux[0].ordered) if node_type.is_mapping else aux[0])
-        )
+        _items_fit,
+        _write_container,
+        _read_container,
     ),
 }
 """By class of the node type; a subclass has that of its nearest base."""

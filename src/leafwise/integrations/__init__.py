@@ -12,9 +12,7 @@ from .._lazy import later
 
 
 if TYPE_CHECKING:
-    from .bridge import Status as Status
     from .bridge import enable as enable
-    from .bridge import status as status
     from .foreign import adopt as adopt
     from .foreign import treedef_from as treedef_from
     from .foreign import treedef_to as treedef_to
@@ -24,10 +22,12 @@ if TYPE_CHECKING:
     from .libraries import register_sequence as register_sequence
     from .libraries import register_struct as register_struct
     from .libraries import support as support
+    from .report import Status as Status
+    from .report import status as status
 
 
 _HOMES: Final = {
-    "Status": "bridge",
+    "Status": "report",
     "adopt": "foreign",
     "enable": "bridge",
     "register_attrs": "libraries",
@@ -35,7 +35,7 @@ _HOMES: Final = {
     "register_model": "libraries",
     "register_sequence": "libraries",
     "register_struct": "libraries",
-    "status": "bridge",
+    "status": "report",
     "support": "libraries",
     "treedef_from": "foreign",
     "treedef_to": "foreign",

@@ -6,7 +6,7 @@ long as a module is waited for. torch's compiler learns in the same way what to 
 
 How a class is registered in a framework stands in a module of the framework's name,
 which is loaded once the framework is. This module is small, since it is loaded with the
-package.
+package; `report` tells users what is registered where.
 
 `LEAFWISE_BRIDGE=0` in the environment switches all of it off.
 """
@@ -18,24 +18,30 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .._hooks import hooks
 from .._lazy import is_loading, late_module, real
 from .._runtime import Guard, live_classes
-from .._text import safe_repr, typed_repr
-from ..core.registry import GLOBAL, current, lookup
+from ..core.registry import lookup
 
+
+if TYPE_CHECKING:
+    from ..core.node import NodeType
 
 __all__ = [
-    "Status",
+    "BY_OTHERS",
+    "FRAMEWORKS",
+    "Framework",
+    "Target",
     "after_import",
+    "announced_classes",
     "enable",
+    "guard",
     "is_enabled",
     "listen",
     "once_loaded",
-    "status",
     "watch_compiler",
 ]
 
@@ -76,7 +82,7 @@ class _Finder:
 
     def run_action(self, name: str) -> None:
         """Do what was to be done after an import; leave if it was the last."""
-        with _guard.lock:
+        with guard.lock:
             action = self.actions.pop(name, None)
             if not self.actions and self in sys.meta_path:
                 sys.meta_path.remove(self)
@@ -109,7 +115,8 @@ class _Loader:
         self._finder.run_action(module.__name__)
 
 
-_guard: Final = Guard()
+guard: Final = Guard()
+"""The lock of what is waited for, and of what the frameworks know."""
 _finder: Final = _Finder()
 
 
@@ -122,7 +129,7 @@ def after_import(name: str, action: Callable[[], None]) -> None:
     """
     if name in sys.modules:
         return
-    with _guard.lock:
+    with guard.lock:
         _finder.actions[name] = action
         if _finder not in sys.meta_path:
             sys.meta_path.insert(0, _finder)
@@ -156,21 +163,36 @@ def watch_compiler() -> None:
 
 # ---------------------------------------------------- registering in frameworks
 
+
+class Target(NamedTuple):
+    """How a framework takes a class: the `TARGET` in the module of its name.
+
+    Attributes:
+        register: Takes the framework, a class and its node type here. Raises a
+            ValueError if the framework knows the class already.
+        register_again: Takes a class that is registered there, and its node type here
+            now, None if it is a leaf. By default nothing is done: the functions of
+            `nodes` use the new node type by themselves.
+        begin: Called before the first class is registered.
+    """
+
+    register: Callable[[Any, type, NodeType], None]
+    register_again: Callable[[type, NodeType | None], None] = lambda _cls, _type: None
+    begin: Callable[[], None] = lambda: None
+
+
+IS_REGISTERED: Final = ""
+BY_OTHERS: Final = "registered there already"
 _IS_LEAF: Final = "its instances are leaves in leafwise"
 
 
 class Framework:
     """A framework that classes are registered in.
 
-    How it is done stands in a module of the same name beside this one, which is loaded
-    once the framework is: `begin(framework)` for what comes before the first class,
-    `register(framework, cls, node_type)`, and `register_again(cls, node_type)` for a
-    class that is registered there, and here once more.
-
     Attributes:
-        name: The name of the module that is waited for.
-        has_begun: Whether `begin` was called.
-        outcomes: What became of each class: "" if it is registered, or why not.
+        name: The name of its module, and of the module here that has its `TARGET`.
+        has_begun: Whether a class was registered.
+        outcomes: What became of each class: `IS_REGISTERED`, or why it is not.
         first_actions: Functions to call before the first class.
     """
 
@@ -192,30 +214,28 @@ class Framework:
         module = self.module()
         if module is None:
             return
-        bridge = _module_of(self.name)
+        target: Target = _module_of(self.name).TARGET
         node_type = lookup(cls)  # first: `support` announces a class that it looks up
         outcome = self.outcomes.get(cls, _IS_LEAF)
-        if outcome == "":
-            bridge.register_again(cls, node_type)
+        if outcome == IS_REGISTERED:
+            target.register_again(cls, node_type)
+            return
         if outcome != _IS_LEAF:
             return
         if not self.has_begun:
             self.has_begun = True
-            bridge.begin(module)
+            target.begin()
             _module_of("foreign")  # objects ask it what a framework knows
             for action in self.first_actions:
                 action()
         if node_type is None:
             self.outcomes[cls] = _IS_LEAF
             return
-        self.outcomes[cls] = ""
+        self.outcomes[cls] = IS_REGISTERED
         try:
-            bridge.register(module, cls, node_type)
+            target.register(module, cls, node_type)
         except ValueError as error:  # so all of them say that they know a class
-            self.outcomes[cls] = f"{_BY_OTHERS}: {error}"
-
-
-_BY_OTHERS: Final = "registered there already"
+            self.outcomes[cls] = f"{BY_OTHERS}: {error}"
 
 
 def _module_of(name: str) -> Any:
@@ -225,18 +245,18 @@ def _module_of(name: str) -> Any:
 
 FRAMEWORKS: Final = {name: Framework(name) for name in ("jax", "optree", "torch")}
 
-_classes: Final[WeakKeyDictionary[type, None]] = WeakKeyDictionary()
-"""The classes that other frameworks are to know."""
+announced_classes: Final[WeakKeyDictionary[type, None]] = WeakKeyDictionary()
+"""The classes that other frameworks are to know, in the order of their definition."""
 
 
 def _note(cls: type) -> None:
     """Take note of a class."""
-    _classes[cls] = None
+    announced_classes[cls] = None
 
 
 def _announce(cls: type) -> None:
     """Take note of a class, and register it wherever that is possible by now."""
-    with _guard.lock:
+    with guard.lock:
         _note(cls)
         for framework in FRAMEWORKS.values():
             framework.take(cls)
@@ -263,9 +283,9 @@ def enable(name: str) -> None:
         names = ", ".join(map(repr, FRAMEWORKS))
         raise ValueError(f"unknown framework {name!r}; known: {names}")
     framework = FRAMEWORKS[name]
-    with _guard.lock:
-        for cls in live_classes(_classes):
-            if framework.outcomes.get(cls) != "":
+    with guard.lock:
+        for cls in live_classes(announced_classes):
+            if framework.outcomes.get(cls) != IS_REGISTERED:
                 framework.take(cls)
 
 
@@ -276,179 +296,11 @@ def once_loaded(name: str, action: Callable[[], None]) -> None:
         name: `"jax"`, `"optree"` or `"torch"`.
         action: The function.
     """
-    with _guard.lock:
+    with guard.lock:
         if FRAMEWORKS[name].module() is None:
             FRAMEWORKS[name].first_actions.append(action)
             return
     action()
-
-
-# ----------------------------------------------------------- what is registered where
-
-
-class Status(NamedTuple):
-    """The classes that a framework knows from leafwise.
-
-    Attributes:
-        loaded: Whether the framework is imported.
-        registered: The classes that leafwise registered in it.
-        refused: The classes that are nodes in every namespace of leafwise but were not
-            registered in the framework, each with the reason.
-
-    Example:
-        >>> from leafwise.integrations import Status
-        >>> Status(loaded=False, registered=(), refused={}).loaded
-        False
-    """
-
-    loaded: bool
-    registered: tuple[type, ...]
-    refused: dict[type, str]
-
-
-class _StatusTable(dict[str, Status]):
-    """The status of each framework, printed as a table with a line for each."""
-
-    def __repr__(self) -> str:
-        lines = [f"{name:<8}{_summary(status)}" for name, status in self.items()]
-        return "\n".join(lines)
-
-
-def _summary(status: Status) -> str:
-    """Return a line about the classes of a user; those of leafwise are counted."""
-    own = [cls for cls in status.registered if not _is_of_leafwise(cls)]
-    refused = {
-        cls: _BY_OTHERS if reason.startswith(_BY_OTHERS) else reason
-        for cls, reason in status.refused.items()
-        if not _is_of_leafwise(cls)
-    }
-    if not status.loaded:
-        waiting = [cls for cls, reason in refused.items() if reason == _NOT_LOADED]
-        return f"not loaded; registers when it is: {_names(waiting)}"
-    parts = [f"{len(status.registered) - len(own)} classes of leafwise, {_names(own)}"]
-    for reason in dict.fromkeys(refused.values()):
-        classes = [cls for cls, other in refused.items() if other == reason]
-        parts.append(f"not {_names(classes)}: {reason}")
-    return "; ".join(parts)
-
-
-def _is_of_leafwise(cls: type) -> bool:
-    package, _, _ = __name__.partition(".")
-    return str(cls.__module__).partition(".")[0] == package
-
-
-def _names(classes: Sequence[type]) -> str:
-    """Return the names of a few classes, and the number of the others."""
-    names = [cls.__qualname__ for cls in classes[:_MAX_NAMES]]
-    if len(classes) > _MAX_NAMES:
-        names.append(f"{len(classes) - _MAX_NAMES} more")
-    return ", ".join(names) or "no others"
-
-
-_MAX_NAMES: Final = 5
-
-
-@overload
-def status() -> dict[str, Status]: ...
-@overload
-def status(cls: type, /) -> dict[str, str]: ...
-def status(cls: type | None = None, /) -> Any:
-    """Return the classes registered in each framework, and why others are not.
-
-    Args:
-        cls: A class, to be told of this one only.
-
-    Returns:
-        A `Status` for each framework, which print as a table. For a class, one sentence
-        for each: whether the class is a node there, or why it is a leaf.
-
-    Raises:
-        TypeError: The argument is not a class.
-
-    Example:
-        >>> import leafwise as lw
-        >>> list(lw.integrations.status())
-        ['jax', 'optree', 'torch']
-        >>> class Hidden:
-        ...     x = 1
-        >>> _ = lw.register_dataclass(Hidden, ["x"], [], bridge=False)
-        >>> lw.integrations.status(Hidden)["jax"]
-        'a leaf: it was registered with bridge=False'
-    """
-    with _guard.lock:
-        if cls is not None:
-            if not isinstance(cls, type):
-                raise TypeError(f"status takes a class, got {typed_repr(cls)}")
-            return {
-                name: _status_of_class(framework, cls)
-                for name, framework in FRAMEWORKS.items()
-            }
-        return _StatusTable(
-            (name, _status(framework)) for name, framework in FRAMEWORKS.items()
-        )
-
-
-_NOT_LOADED: Final = "the framework is not loaded"
-_NOT_BRIDGED: Final = "it was registered with bridge=False"
-
-
-def _status(framework: Framework) -> Status:
-    outcomes = [
-        (cls, framework.outcomes[cls]) for cls in live_classes(framework.outcomes)
-    ]
-    registered = [cls for cls, reason in outcomes if not reason]
-    refused = {cls: reason for cls, reason in outcomes if reason}
-    for cls in live_classes(_classes):
-        if cls not in framework.outcomes:
-            refused[cls] = _why_not_yet(framework)
-    node_types = current.state.layers[GLOBAL].node_types
-    for cls, node_type in node_types.items():
-        if node_type is not None and cls not in _classes:
-            refused[cls] = _NOT_BRIDGED
-    return Status(framework.module() is not None, tuple(registered), refused)
-
-
-def _why_not_yet(framework: Framework) -> str:
-    """Return why a class that a framework is to know is not registered there yet."""
-    if framework.module() is None:
-        return _NOT_LOADED
-    return f"call leafwise.integrations.enable({framework.name!r})"
-
-
-def _status_of_class(framework: Framework, cls: type) -> str:
-    outcome = framework.outcomes.get(cls)
-    if outcome == "":
-        return "a node"
-    if outcome is not None and outcome.startswith(_BY_OTHERS):
-        return f"a node, {_BY_OTHERS}"
-    if cls not in _classes:
-        return f"a leaf: {_why_unknown(cls)}"
-    if framework.module() is None:
-        return f"a node as soon as {framework.name} is imported"
-    return f"a leaf: {outcome or _why_not_yet(framework)}"
-
-
-def _why_unknown(cls: type) -> str:
-    """Return why no framework is to know a class."""
-    node_types = current.state.layers[GLOBAL].node_types
-    if node_types.get(cls) is not None:
-        return _NOT_BRIDGED
-    if cls in node_types:
-        return "it was registered as a leaf"
-    for name, layer in current.state.layers.items():
-        if layer.node_types.get(cls) is not None:
-            return f"it is registered in namespace {safe_repr(name)} only"
-    node_type = lookup(cls)
-    if node_type is None:
-        return "it is not registered in leafwise"
-    for base in cls.__mro__[1:]:
-        if node_types.get(base) is not None:
-            return (
-                f"it is a node here as a subclass of {base.__qualname__}; register it"
-            )
-    if node_type.cls is not cls or node_type.name != "custom":
-        return "leafwise does not register containers of Python"
-    return "it is a node here by support or adopt; register it"
 
 
 # ------------------------------------------------------------------------ listening

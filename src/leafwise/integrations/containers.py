@@ -64,9 +64,9 @@ class ContainerNodeType(ItemsNodeType):
 
     def from_items(self, rest: Any, items: Any) -> Any:
         """Refill an empty copy, or call the class or `build`."""
-        if rest is None:
+        if not isinstance(rest, self.cls):  # None; or anything, in JSON of an attacker
             return _build(self.build or self.cls, items, self.cls)
-        container = copy.copy(rest)
+        container: Any = copy.copy(rest)
         if not self.is_mapping:
             container.extend(items)
             return container

@@ -1,51 +1,45 @@
 """jax: registration of classes, trace levels, and `ravel`.
 
 A class is registered with key paths, and with aux data that jax can compare; as one of
-jax's own dataclass nodes where that makes no difference. `jax.export` can save programs
-with it, by its qualified name.
+jax's own dataclass nodes where that makes no difference.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import EnumType
 from types import FunctionType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
-from weakref import WeakKeyDictionary, WeakSet
 
 from .._lazy import real
 from .._runtime import late_imports
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Fields, NodeType
 from ..ops.map import tree_flatten
+from .bridge import Target
 from .nodes import (
     PLAIN_TYPES,
-    bare_aux,
-    key_converter,
+    Node,
     make_node,
+    pair_flattener,
     qualified_name,
     read_aux,
     write_aux,
 )
 
 
-__all__ = ["begin", "ravel", "register", "register_again"]
+__all__ = ["TARGET", "ravel", "register_serialization"]
 
 
-def begin(jax: Any) -> None:
+def _watch_trace_levels() -> None:
     """Make objects record the trace level at which they are changed.
 
     If jax has no function for this, trace levels are not recorded and a warning is
-    issued. Also lets users replace how `jax.export` saves classes of leafwise.
-
-    Args:
-        jax: The module.
+    issued.
     """
-    _let_users_save()
     # here, since classes of `nn` are registered in jax while `nn` is imported
     with late_imports:
         from ..nn.checks import watch  # noqa: PLC0415
@@ -59,39 +53,31 @@ def begin(jax: Any) -> None:
         )
 
 
-def register(jax: Any, cls: type, node_type: NodeType) -> None:
+_node_types: Final[dict[type, NodeType]] = {}
+"""The classes that jax knows from here, with the node types they were registered by.
+They are held strongly, since jax never drops a class either."""
+
+
+def _register(jax: Any, cls: type, node_type: NodeType) -> None:
     """Register a class in jax.
 
     A class for which jax's own dataclass nodes give the same results becomes one: they
     are read and rebuilt in C++.
-
-    Args:
-        jax: The module.
-        cls: The class.
-        node_type: Its node type here.
-
-    Raises:
-        ValueError: jax knows the class already.
     """
     util = real("jax.tree_util") or jax.tree_util
+    form = node_type.form
     register_dataclass = getattr(util, "register_dataclass", None)  # since jax 0.4.26
-    if register_dataclass is not None and _is_rebuilt_by_jax(cls, node_type.form):
-        register_dataclass(cls, node_type.form.data, node_type.form.meta)
-        _dataclasses[cls] = node_type.form.data, node_type.form.meta
-        _make_savable(cls, node_type, is_bare=True)
+    if register_dataclass is not None and _is_rebuilt_by_jax(cls, form):
+        register_dataclass(cls, form.data, form.meta)
+        _dataclass_nodes.add(cls)
+        _node_types[cls] = node_type
         return
-
-    flatten: Callable[[Any], tuple[Sequence[Any], Any]]
-    unflatten: Callable[[Any, Any], Any]
-    keys_of: Callable[[Any, int], Sequence[Any]]
     if node_type.aux_compares_itself:
         # An object or a state of `nn`. It is flattened so often that looking for a
         # newer node type would cost a quarter: jax keeps this one.
-        flatten = node_type.flatten
-        unflatten = node_type.unflatten
-        keys_of = node_type.keys
+        node = Node(node_type.flatten, node_type.unflatten, node_type.keys)
     else:
-        flatten, unflatten, keys_of = make_node(cls, node_type)
+        node = make_node(cls, node_type)
 
     key_classes = {
         GetAttrKey: util.GetAttrKey,
@@ -104,65 +90,84 @@ def register(jax: Any, cls: type, node_type: NodeType) -> None:
         key_class = key_classes.get(type(key))
         return key if key_class is None else key_class(key.entry)
 
-    jax_keys = key_converter(jax_key)
-
-    def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
-        children, aux = flatten(value)
-        keys = jax_keys(keys_of(aux, len(children)))
-        return list(zip(keys, children, strict=True)), aux
-
-    util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    _make_savable(cls, node_type, is_bare=node_type.fill is not None)
+    util.register_pytree_with_keys(
+        cls, pair_flattener(node, jax_key), node.unflatten, node.flatten
+    )
+    _node_types[cls] = node_type
 
 
-def register_again(cls: type, node_type: NodeType | None) -> None:
+def _register_again(cls: type, node_type: NodeType | None) -> None:
     """Warn of a class that jax goes on to flatten by its first registration.
 
     The functions of `nodes` use the new node type by themselves; one of jax's own
     dataclass nodes cannot.
-
-    Args:
-        cls: A class that jax knows from here.
-        node_type: Its node type now, None if it is a leaf.
     """
-    names = _dataclasses.get(cls)
+    if cls not in _dataclass_nodes:
+        return
+    data, meta, *_ = _node_types[cls].form
     form = None if node_type is None else node_type.form
-    if names is None or (isinstance(form, Fields) and (form.data, form.meta) == names):
+    if isinstance(form, Fields) and (form.data, form.meta) == (data, meta):
         return
     warnings.warn(
         f"jax keeps the first registration of {cls.__qualname__}, with the children "
-        f"{names[0]} and the static fields {names[1]}; it has no way to replace it",
+        f"{data} and the static fields {meta}; it has no way to replace it",
         stacklevel=2,
     )
 
 
+TARGET: Final = Target(_register, _register_again, _watch_trace_levels)
+
+
 # -------------------------------------------------------------------- saved programs
 
-_savable: Final[WeakSet[type]] = WeakSet()
-"""The classes that `jax.export` saves by functions of ours."""
+_serialized: Final[dict[str, type]] = {}
+"""The classes that `jax.export` saves by functions of ours, by their names there."""
+
+_refused: Final[set[type]] = set()
+"""Classes whose names are those of other classes there, each with a warning."""
 
 
-def _make_savable(cls: type, node_type: NodeType, is_bare: bool) -> None:
-    """Let `jax.export` save programs with a class, by its qualified name.
+def register_serialization() -> None:
+    """Let `jax.export` save programs that take or return classes of leafwise.
 
-    Of several classes of one name, the last one is read. A name that a user has given
-    to a class stays with that class.
+    Each class that leafwise has registered in jax is registered with `jax.export`: by
+    its qualified name, and with its aux data as JSON, by its codec if there is one. A
+    class with a serialization of its own keeps it. Call it after your classes are
+    defined, both where programs are saved and where they are read.
 
-    Args:
-        cls: The class, which jax knows.
-        node_type: Its node type here.
-        is_bare: Whether jax has its aux data as it is, never in an `Aux`.
+    Warns:
+        UserWarning: A class was defined anew under the name of one that is registered
+            with `jax.export`, which cannot replace it.
+
+    Example:
+        >>> import pytest
+        >>> _ = pytest.importorskip("jax")
+        >>> from leafwise.integrations.jax import register_serialization
+        >>> register_serialization()
     """
-    tables = _tables_of_export()
-    if tables is None:
-        return
-    _, by_name = tables
-    name = qualified_name(cls)
-    if name in by_name:
-        other, *_ = by_name[name]
-        if other not in _savable:
-            return
-        _forget_saving(other)
+    export = importlib.import_module("jax.export")
+    names = set()
+    # The newest class of a name first: it is the one that programs use, if the cell of
+    # a notebook that defines the class was run several times.
+    for cls, node_type in reversed(list(_node_types.items())):
+        name = qualified_name(cls)
+        if name in names:
+            continue
+        names.add(name)
+        if name not in _serialized:
+            _register_with_export(export, name, cls, node_type)
+        elif _serialized[name] is not cls and cls not in _refused:
+            _refused.add(cls)
+            warnings.warn(
+                f"jax.export keeps the first class {name}; it has no way to replace it",
+                stacklevel=2,
+            )
+
+
+def _register_with_export(
+    export: Any, name: str, cls: type, node_type: NodeType
+) -> None:
+    is_bare = node_type.aux_compares_itself or cls in _dataclass_nodes
 
     def serialize(aux: Any) -> bytes:
         return write_aux(node_type, aux).encode()
@@ -170,77 +175,22 @@ def _make_savable(cls: type, node_type: NodeType, is_bare: bool) -> None:
     def deserialize(text: bytes) -> Any:
         return read_aux(node_type, bytes(text).decode(), is_bare)
 
-    _register_saving(
-        cls,
-        serialized_name=name,
-        serialize_auxdata=serialize,
-        deserialize_auxdata=deserialize,
-    )
-    _savable.add(cls)
-
-
-def _tables_of_export() -> tuple[dict[Any, Any], dict[str, Any]] | None:
-    """Return the tables of `jax.export`, by class and by name; None if it has others.
-
-    An entry can only be replaced in the tables: jax has no function for it. Where that
-    is not possible, nothing is registered, so that users can.
-    """
-    module = sys.modules.get("jax._src.export._export")
-    by_class = getattr(module, "serialization_registry", None)
-    by_name = getattr(module, "deserialization_registry", None)
-    if type(by_class) is not dict or type(by_name) is not dict:
-        return None
-    return by_class, by_name
-
-
-def _forget_saving(cls: type) -> None:
-    """Remove a class of ours from the tables of `jax.export`."""
-    tables = _tables_of_export()
-    _savable.discard(cls)
-    if tables is not None:
-        by_class, by_name = tables
-        name, *_ = by_class.pop(cls)
-        del by_name[name]
-
-
-_register_saving: Callable[..., Any]
-"""jax's own `register_pytree_node_serialization`."""
-
-
-def _let_users_save() -> None:
-    """Replace jax's function that registers how a class is saved.
-
-    jax's own one refuses a class that it has already. The function of a user gets the
-    aux data that the user's flatten function returned.
-    """
-    global _register_saving
     try:
-        export: Any = importlib.import_module("jax.export")
-        _register_saving = export.register_pytree_node_serialization
-    except (ImportError, AttributeError):
-        return
-
-    @functools.wraps(_register_saving)
-    def register_pytree_node_serialization(
-        nodetype: Any, *, serialize_auxdata: Callable[[Any], bytes], **options: Any
-    ) -> Any:
-        if nodetype in _savable:
-            _forget_saving(nodetype)
-        return _register_saving(
-            nodetype,
-            serialize_auxdata=lambda aux: serialize_auxdata(bare_aux(aux)),
-            **options,
+        export.register_pytree_node_serialization(
+            cls,
+            serialized_name=name,
+            serialize_auxdata=serialize,
+            deserialize_auxdata=deserialize,
         )
-
-    replacement: Any = register_pytree_node_serialization
-    export.register_pytree_node_serialization = replacement
+    except ValueError:  # the user has registered the class or the name
+        return
+    _serialized[name] = cls
 
 
 # ----------------------------------------------------------- jax's own dataclass nodes
 
-_Names = tuple[tuple[str, ...], tuple[str, ...]]
-_dataclasses: Final[WeakKeyDictionary[type, _Names]] = WeakKeyDictionary()
-"""The classes that became dataclass nodes of jax, with their children and statics."""
+_dataclass_nodes: Final[set[type]] = set()
+"""The classes that became dataclass nodes of jax."""
 
 _TYPE_CHECKERS: Final = ("beartype", "typeguard")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 from weakref import WeakSet
 
 from .._hooks import hooks
@@ -37,6 +37,7 @@ from .containers import (
 )
 from .models import (
     attrs_node_type,
+    is_attrs_class,
     is_model,
     is_struct,
     model_node_type,
@@ -75,10 +76,11 @@ def support(*names: str, namespace: str = GLOBAL, bridge: bool = True) -> None:
     Registered classes take precedence. The library may be imported before or after the
     call.
 
-    jax, optree and torch learn of the classes that exist, and of each model and class
-    of attrs when it is defined later; of other classes when leafwise first sees an
-    instance. They never learn of `"mappings"` and `"sequences"`: register these classes
-    one by one.
+    jax, optree and torch learn of the classes that exist by now; of a class that is
+    defined later when leafwise first sees an instance, or at the next call of
+    `support`. A class that a framework is to know at once has to be registered, by
+    `register_attrs` for instance. They never learn of `"mappings"` and `"sequences"`:
+    register these classes one by one.
 
     Args:
         *names: One or more of these names.
@@ -150,9 +152,7 @@ def register_mapping(
         mappingproxy({'a': 1})
         >>> lw.unregister_pytree_node(MappingProxyType)
     """
-    check_class(cls)
-    if not issubclass(cls, Mapping):
-        raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
+    _check_kind(cls, lambda cls: issubclass(cls, Mapping), "a subclass of Mapping")
     node_type_of = functools.partial(ContainerNodeType, build=build, item_key=DictKey)
     return install(cls, node_type_of, namespace, inherit, exist_ok, bridge)
 
@@ -190,9 +190,7 @@ def register_sequence(
         >>> lw.tree_leaves(Row([1, Row([2])]))
         [1, 2]
     """
-    check_class(cls)
-    if not issubclass(cls, Sequence):
-        raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
+    _check_kind(cls, lambda cls: issubclass(cls, Sequence), "a subclass of Sequence")
     node_type_of = functools.partial(
         ContainerNodeType, build=build, item_key=SequenceKey
     )
@@ -233,9 +231,7 @@ def register_attrs(
         ...     print(error)
         int is not an attrs class
     """
-    check_class(cls)
-    if attrs_node_type(cls) is None:
-        raise RegistryError(f"{cls.__qualname__} is not an attrs class")
+    _check_kind(cls, is_attrs_class, "an attrs class")
     return install(cls, attrs_node_type, namespace, inherit, exist_ok, bridge)
 
 
@@ -275,9 +271,7 @@ def register_model(
         ...     print(error)
         int is not a pydantic model
     """
-    check_class(cls)
-    if not is_model(cls):
-        raise RegistryError(f"{cls.__qualname__} is not a pydantic model")
+    _check_kind(cls, is_model, "a pydantic model")
     return install(cls, model_node_type, namespace, inherit, exist_ok, bridge)
 
 
@@ -315,10 +309,19 @@ def register_struct(
         ...     print(error)
         int is not a msgspec.Struct
     """
-    check_class(cls)
-    if not is_struct(cls):
-        raise RegistryError(f"{cls.__qualname__} is not a msgspec.Struct")
+    _check_kind(cls, is_struct, "a msgspec.Struct")
     return install(cls, struct_node_type, namespace, inherit, exist_ok, bridge)
+
+
+def _check_kind(cls: type, is_kind: Callable[[type], bool], kind: str) -> None:
+    """Raise an error for what is not a class, or not one of a kind.
+
+    Raises:
+        RegistryError: It is not.
+    """
+    check_class(cls)
+    if not is_kind(cls):
+        raise RegistryError(f"{cls.__qualname__} is not {kind}")
 
 
 # ------------------------------------------------------------- families of classes
@@ -333,50 +336,50 @@ class _Family(NamedTuple):
         module: The module that makes or has the classes; "" if they are of any module,
             so that other frameworks do not learn of them.
         classes: Returns those that exist; called once the module is loaded.
-        watch: Takes a function that is to be called with each class made from now on.
-            Does nothing where the library has no place for it.
     """
 
     node_type_of: Dispatch
     announce_node_type_of: Dispatch
     module: str
     classes: Callable[[], Iterable[type]]
-    watch: Callable[[Callable[[type], None]], None]
 
 
 def _family(
     find: Dispatch,
     module: str = "",
     classes: Callable[[], Iterable[type]] = tuple,
-    watch: Callable[[Callable[[type], None]], None] = lambda _announce: None,
 ) -> _Family:
     node_type_of = remembering(find)
-    announced: WeakSet[type] = WeakSet()
 
     def announce_node_type_of(cls: type) -> NodeType | None:
         node_type = node_type_of(cls)
-        if node_type is not None and cls not in announced:
-            announced.add(cls)  # before: frameworks ask for the node type again
-            hooks.announce(cls)
+        if node_type is not None:
+            _announce_once(cls)
         return node_type
 
-    return _Family(node_type_of, announce_node_type_of, module, classes, watch)
+    return _Family(node_type_of, announce_node_type_of, module, classes)
 
 
-_announced_families: Final[set[str]] = set()
+_announced: Final[WeakSet[type]] = WeakSet()
+
+
+def _announce_once(cls: type) -> None:
+    if cls not in _announced:
+        _announced.add(cls)  # before: frameworks ask for the node type, and so for this
+        hooks.announce(cls)
 
 
 def _announce_classes(family: _Family) -> None:
-    """Announce the classes of a family, and those that are made from now on."""
-    if family.module in _announced_families:
-        return
+    """Announce the classes of a family that exist, once their module is loaded.
+
+    A library tells nobody of the classes that are defined later, or only by functions
+    that would have to be replaced. So those are announced when an instance is seen.
+    """
     if real(family.module) is None:
         after_import(family.module, functools.partial(_announce_classes, family))
         return
-    _announced_families.add(family.module)
-    family.watch(hooks.announce)
     for cls in family.classes():
-        hooks.announce(cls)
+        _announce_once(cls)
 
 
 def _subclasses(cls: type, library: str = "") -> Iterator[type]:
@@ -394,51 +397,12 @@ def _subclasses(cls: type, library: str = "") -> Iterator[type]:
                     yield subclass
 
 
-def _pydantic_node_type(cls: type) -> NodeType | None:
-    base = getattr(sys.modules.get("pydantic"), "BaseModel", None)
-    return model_node_type(cls) if base is not None and issubclass(cls, base) else None
+def _attrs_classes() -> Iterator[type]:
+    return filter(is_attrs_class, _subclasses(object, "attr"))
 
 
 def _models() -> Iterator[type]:
     return _subclasses(sys.modules["pydantic"].BaseModel, "pydantic")
-
-
-def _watch_models(announce: Callable[[type], None]) -> None:
-    """Extend what pydantic calls once a subclass is complete."""
-    base: Any = sys.modules["pydantic"].BaseModel
-    complete_subclass = base.__pydantic_init_subclass__.__func__
-
-    def announce_subclass(cls: Any, /, **options: Any) -> None:
-        complete_subclass(cls, **options)
-        announce(cls)
-
-    base.__pydantic_init_subclass__ = classmethod(announce_subclass)
-
-
-def _attrs_classes() -> Iterator[type]:
-    for cls in _subclasses(object, "attr"):
-        if any("__attrs_attrs__" in vars(base) for base in cls.__mro__):
-            yield cls
-
-
-def _watch_attrs(announce: Callable[[type], None]) -> None:
-    """Extend what builds each class of attrs, which has no public place for this."""
-    builder = getattr(sys.modules.get("attr._make"), "_ClassBuilder", None)
-    build_class = getattr(builder, "build_class", None)
-    if builder is None or build_class is None:
-        return
-
-    @functools.wraps(build_class)
-    def build_and_announce(self: Any) -> Any:
-        cls = build_class(self)
-        announce(cls)
-        return cls
-
-    builder.build_class = build_and_announce
-
-
-def _struct_node_type(cls: type) -> NodeType | None:
-    return struct_node_type(cls) if is_struct(cls) else None
 
 
 def _structs() -> Iterator[type]:
@@ -460,9 +424,9 @@ _FAMILIES: Final[dict[str, _Family]] = {
     "ml_collections": _family(
         ml_collections_node_type, "ml_collections", _config_dicts
     ),
-    "pydantic": _family(_pydantic_node_type, "pydantic", _models, _watch_models),
-    "attrs": _family(attrs_node_type, "attr", _attrs_classes, _watch_attrs),
-    "msgspec": _family(_struct_node_type, "msgspec", _structs),
+    "pydantic": _family(model_node_type, "pydantic", _models),
+    "attrs": _family(attrs_node_type, "attr", _attrs_classes),
+    "msgspec": _family(struct_node_type, "msgspec", _structs),
     "mappings": _family(mapping_node_type),
     "sequences": _family(sequence_node_type),
 }

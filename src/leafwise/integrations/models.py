@@ -8,12 +8,14 @@ do. None of the libraries is imported: whoever has such a class has loaded it.
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, Final
 
 from .._text import safe_repr
+from ..core.codec import Form, Writer, add_form, read_value
 from ..core.keys import GetAttrKey
 from ..core.node import Attributes, NodeType
 from ..core.register import DataclassNodeType, FunctionNodeType
@@ -23,6 +25,7 @@ from ..fields import Kind, kind_among
 
 __all__ = [
     "attrs_node_type",
+    "is_attrs_class",
     "is_model",
     "is_struct",
     "model_node_type",
@@ -33,13 +36,22 @@ __all__ = [
 # ---------------------------------------------------------------------------- attrs
 
 
+def is_attrs_class(cls: type) -> bool:
+    """Return whether a class was made by attrs, or is derived from such a class."""
+    return getattr(cls, "__attrs_attrs__", None) is not None
+
+
 def attrs_node_type(cls: Any, **options: Any) -> NodeType | None:
     """Return the node type of a class of attrs, None for any other class."""
-    fields = getattr(cls, "__attrs_attrs__", None)
-    if fields is None:
+    if not is_attrs_class(cls):
         return None
-    static = [field.name for field in fields if field.metadata.get("static", False)]
-    data = [field.name for field in fields if field.name not in static]
+    data: list[str] = []
+    static: list[str] = []
+    for field in cls.__attrs_attrs__:
+        names = static if field.metadata.get("static", False) else data
+        names.append(field.name)
+    # A rebuilt node may have another hash. Its class expects the attribute to be None
+    # until the hash is computed, which only `__init__` and unpickling see to.
     caches_hash = _caches_hash(cls)
     return DataclassNodeType(
         cls,
@@ -67,18 +79,17 @@ def _forget_hash(node: Any) -> None:
 
 def _validate_attrs(node: Any, names: Set[str]) -> None:
     """Convert the new values, then run all validators, as `attrs.evolve` would."""
-    attr = sys.modules["attr"]
     for field in type(node).__attrs_attrs__:
         if field.name in names and field.converter is not None:
             value = _convert(node, field, getattr(node, field.name))
-            object.__setattr__(node, field.name, value)
-    attr.validate(node)
+            object.__setattr__(node, field.name, value)  # a frozen class, too
+    sys.modules["attr"].validate(node)
 
 
 def _convert(node: Any, field: Any, value: Any) -> Any:
     """Return what the converter of a field makes of a value."""
     converter = field.converter
-    if not hasattr(converter, "takes_self"):
+    if not hasattr(converter, "takes_self"):  # a function, not an `attrs.Converter`
         return converter(value)
     arguments = [value]
     if converter.takes_self:
@@ -101,34 +112,44 @@ def _types_of_attrs(cls: Any) -> dict[str, tuple[Any, bool]]:
 
 def is_model(cls: type) -> bool:
     """Return whether a class is a model of pydantic 2."""
-    return hasattr(cls, "__pydantic_fields__") and hasattr(cls, "model_fields")
+    base = getattr(sys.modules.get("pydantic"), "BaseModel", None)
+    return base is not None and issubclass(cls, base) and hasattr(cls, "model_fields")
 
 
-def model_node_type(cls: Any, **options: Any) -> NodeType:
-    """Return the node type of a pydantic model, which works by its `__getstate__`.
+def model_node_type(cls: Any, **options: Any) -> NodeType | None:
+    """Return the node type of a pydantic model, None for any other class.
 
-    What it has cached beside its fields is computed again.
+    It works by the `__getstate__` of the model. What the model has cached beside its
+    fields is computed again.
     """
+    if not is_model(cls):
+        return None
 
     @functools.cache
-    def field_names() -> tuple[frozenset[str], tuple[str, ...]]:
+    def static_fields() -> tuple[str, ...]:
         # not before the first instance: annotations in quotes may not be resolved yet
-        fields = cls.model_fields
-        static = [
+        return tuple(
             name
-            for name, field in fields.items()
+            for name, field in cls.model_fields.items()
             if kind_among(field.metadata) is Kind.STATIC
-        ]
-        return frozenset(fields), tuple(static)
+        )
 
     def flatten(node: Any) -> tuple[Any, Any, Any]:
-        names, static = field_names()
         state = node.__getstate__()
-        values = {n: x for n, x in state["__dict__"].items() if n in names}
+        fields = cls.model_fields
+        values = {n: x for n, x in state["__dict__"].items() if n in fields}
         order = tuple(values)
-        values.update(state.get("__pydantic_extra__") or {})
-        static_values = {name: values.pop(name) for name in static if name in values}
-        aux = _RestOfModel(state, order, tuple(values), static_values)
+        extra = state.get("__pydantic_extra__")
+        values.update(extra or {})
+        static = {name: values.pop(name) for name in static_fields() if name in values}
+        aux = _RestOfModel(
+            order=order,
+            names=tuple(values),
+            static=static,
+            extra=None if extra is None else tuple(extra),
+            fields_set=frozenset(state["__pydantic_fields_set__"]),
+            private=state.get("__pydantic_private__"),
+        )
         keys = [GetAttrKey(name) for name in values]
         return tuple(values.values()), aux, keys
 
@@ -137,21 +158,13 @@ def model_node_type(cls: Any, **options: Any) -> NodeType:
         node.__setstate__(aux.state_with(children))
         return node
 
-    def static_names(_node: Any) -> Sequence[str]:
-        _, static = field_names()
-        return static
-
-    def with_static(aux: Any, values: Mapping[str, Any]) -> Any:
-        rest_of_model, keys = aux
-        return rest_of_model.with_static(values), keys
-
     return FunctionNodeType(
         cls,
         flatten,
         unflatten,
         attributes=Attributes(
-            static_names=static_names,
-            with_static=with_static,
+            static_names=lambda _node: static_fields(),
+            with_static=_with_static,
             validate=_validate_model,
             extras=lambda node: node.__pydantic_extra__,
             declared=_types_of_model,
@@ -166,6 +179,7 @@ def _types_of_model(cls: Any) -> dict[str, tuple[Any, bool]]:
     return {name: (field.annotation, converts) for name, field in fields}
 
 
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, slots=True)
 class _RestOfModel:
     """What a model is beside its children.
 
@@ -182,30 +196,12 @@ class _RestOfModel:
         private: The private attributes, or None.
     """
 
-    __slots__ = ("extra", "fields_set", "names", "order", "private", "static")
-
-    def __init__(
-        self,
-        state: Mapping[str, Any],
-        order: tuple[str, ...],
-        names: tuple[str, ...],
-        static: dict[str, Any],
-    ) -> None:
-        self.order = order
-        self.names = names
-        self.static = static
-        extra = state.get("__pydantic_extra__")
-        self.extra = None if extra is None else tuple(extra)
-        self.fields_set = frozenset(state["__pydantic_fields_set__"])
-        self.private = state.get("__pydantic_private__")
-
-    def with_static(self, values: Mapping[str, Any]) -> _RestOfModel:
-        """Return a copy with other values of static fields."""
-        changed = copy.copy(self)
-        changed.static = {
-            name: values.get(name, value) for name, value in self.static.items()
-        }
-        return changed
+    order: tuple[str, ...]
+    names: tuple[str, ...]
+    static: dict[str, Any]
+    extra: tuple[str, ...] | None
+    fields_set: frozenset[str]
+    private: dict[str, Any] | None
 
     def state_with(self, values: Iterable[Any]) -> dict[str, Any]:
         """Return the state of a model with these children."""
@@ -237,6 +233,50 @@ class _RestOfModel:
         return ", ".join([*self.names, *static])
 
 
+def _json_of_rest(rest: _RestOfModel, writer: Writer) -> list[Any]:
+    return [
+        list(rest.order),
+        list(rest.names),
+        writer.value(rest.static),
+        None if rest.extra is None else list(rest.extra),
+        sorted(rest.fields_set),
+        writer.value(rest.private),
+    ]
+
+
+def _rest_from_json(
+    order: Any, names: Any, static: Any, extra: Any, fields_set: Any, private: Any
+) -> _RestOfModel:
+    return _RestOfModel(
+        tuple(order),
+        tuple(names),
+        read_value(static),
+        None if extra is None else tuple(extra),
+        frozenset(fields_set),
+        read_value(private),
+    )
+
+
+add_form(
+    _RestOfModel,
+    Form(
+        lambda rest: [rest.names, rest.static, rest.private],
+        "model",
+        _json_of_rest,
+        _rest_from_json,
+    ),
+)
+
+
+def _with_static(aux: Any, values: Mapping[str, Any]) -> Any:
+    """Return the aux data of a model with other values of static fields."""
+    rest_of_model, keys = aux
+    static = {
+        name: values.get(name, value) for name, value in rest_of_model.static.items()
+    }
+    return dataclasses.replace(rest_of_model, static=static), keys
+
+
 def _validate_model(node: Any, names: Set[str]) -> None:
     """Assign the new values one by one, in the order of the fields, as pydantic does.
 
@@ -261,18 +301,20 @@ def _validate_model(node: Any, names: Set[str]) -> None:
 
 def is_struct(cls: type) -> bool:
     """Return whether a class is a `msgspec.Struct` with fields."""
-    msgspec = sys.modules.get("msgspec")
-    base = getattr(msgspec, "Struct", None)
+    base = getattr(sys.modules.get("msgspec"), "Struct", None)
     return base is not None and issubclass(cls, base) and cls is not base
 
 
-def struct_node_type(cls: Any, **options: Any) -> NodeType:
-    """Return the node type of a `msgspec.Struct`."""
+def struct_node_type(cls: Any, **options: Any) -> NodeType | None:
+    """Return the node type of a `msgspec.Struct`, None for any other class."""
+    if not is_struct(cls):
+        return None
     structs = sys.modules["msgspec"].structs
-    static = tuple(
-        field.name for field in structs.fields(cls) if _is_static_type(field.type)
-    )
-    data = tuple(name for name in cls.__struct_fields__ if name not in static)
+    data: list[str] = []
+    static: list[str] = []
+    for field in structs.fields(cls):
+        names = static if _is_static_type(field.type) else data
+        names.append(field.name)
 
     @functools.cache
     def template() -> Any:
@@ -281,17 +323,24 @@ def struct_node_type(cls: Any, **options: Any) -> NodeType:
     def new(_cls: Any) -> Any:
         return copy.copy(template())
 
-    put = structs.force_setattr  # which frozen structs allow
-    return DataclassNodeType(cls, data, static, new=new, put=put, **options)
+    return DataclassNodeType(
+        cls,
+        tuple(data),
+        tuple(static),
+        new=new,
+        put=structs.force_setattr,  # which frozen structs allow
+        **options,
+    )
 
 
 def _is_static_type(annotation: Any) -> bool:
     """Return whether the annotation of a field has a mark that makes it static."""
-    for mark in getattr(annotation, "__metadata__", ()):
+    marks: Sequence[Any] = getattr(annotation, "__metadata__", ())
+    for mark in marks:
         extra = getattr(mark, "extra", None)  # of `msgspec.Meta`
         if isinstance(extra, Mapping) and extra.get("static"):
             return True
-    return kind_among(getattr(annotation, "__metadata__", ())) is Kind.STATIC
+    return kind_among(marks) is Kind.STATIC
 
 
 def _struct_without_values(cls: Any) -> Any:
@@ -303,12 +352,9 @@ def _struct_without_values(cls: Any) -> Any:
     fields = dict.fromkeys(cls.__struct_fields__)
     if not hasattr(cls, "__post_init__"):
         return cls(**fields)
-    methods = {"__post_init__": _do_nothing, "__module__": cls.__module__}
+    methods = {"__post_init__": lambda _struct: None, "__module__": cls.__module__}
+    # `frozen=False`, or the instance could not get another class
     subclass = type(cls)(cls.__name__, (cls,), methods, frozen=False)
     struct = subclass(**fields)
     struct.__class__ = cls
     return struct
-
-
-def _do_nothing(_struct: Any) -> None:
-    pass

@@ -33,9 +33,9 @@ __all__ = [
     "PLAIN_TYPES",
     "Aux",
     "Node",
-    "bare_aux",
     "key_converter",
     "make_node",
+    "pair_flattener",
     "qualified_name",
     "read_aux",
     "write_aux",
@@ -59,7 +59,12 @@ PLAIN_TYPES: Final = frozenset(
 
 
 class Aux:
-    """Aux data as a framework may keep it: its node type compares and hashes it."""
+    """Aux data as a framework may keep it: its node type compares and hashes it.
+
+    Attributes:
+        node_type: The node type that flattened the node.
+        aux: The aux data, as that node type has it.
+    """
 
     __slots__ = ("aux", "node_type")
 
@@ -78,7 +83,12 @@ class Aux:
         return self.node_type.hash(self.aux)
 
     def __repr__(self) -> str:
-        return safe_repr(node_data(self.node_type, self.aux))
+        return safe_repr(self.data)
+
+    @property
+    def data(self) -> Any:
+        """The aux data that a user knows: what the flatten function returned."""
+        return node_data(self.node_type, self.aux)
 
 
 class Node(NamedTuple):
@@ -185,16 +195,6 @@ def qualified_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
-def bare_aux(aux: Any) -> Any:
-    """Return the aux data that the functions of a user made, without what is ours."""
-    if type(aux) is not Aux:
-        return aux
-    if isinstance(aux.node_type.form, Functions):
-        user_aux, _ = aux.aux
-        return user_aux
-    return aux.aux
-
-
 def write_aux(node_type: NodeType, aux: Any) -> str:
     """Return aux data as JSON, for a program that a framework saves.
 
@@ -278,6 +278,26 @@ def key_converter(
 
 _MAX_CONVERTED: Final = 64
 """How many tuples of keys a `key_converter` caches."""
+
+
+def pair_flattener(
+    node: Node, convert: Callable[[Any], Any]
+) -> Callable[[Any], tuple[list[tuple[Any, Any]], Any]]:
+    """Return a function from a value to pairs of key and child, and aux data.
+
+    Args:
+        node: How the values are flattened.
+        convert: Converts one key to one of the framework.
+    """
+    flatten, _, keys_of = node
+    convert_all = key_converter(convert)
+
+    def flatten_to_pairs(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
+        children, aux = flatten(value)
+        keys = convert_all(keys_of(aux, len(children)))
+        return list(zip(keys, children, strict=True)), aux
+
+    return flatten_to_pairs
 
 
 # ------------------------------------------------------------ the functions of a user

@@ -7,15 +7,16 @@ imports NumPy.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
-from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path
+from .vectors import check_vector
 
 
 __all__ = ["ravel"]
@@ -52,28 +53,64 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     Modelled on `jax.flatten_util.ravel_pytree`.
     """
     pairs, treedef = tree_flatten_with_path(tree)
-    arrays = [_numbers(path, leaf) for path, leaf in pairs]
+    arrays = []
+    parts = []
+    for path, leaf in pairs:
+        array = np.asarray(leaf)
+        if array.dtype.kind not in "biufc":
+            raise TypeError(
+                f"the leaf at {path.where()} is neither a number nor an array of "
+                f"numbers: {type(leaf).__name__}"
+            )
+        arrays.append(array)
+        parts.append(_Part(path, type(leaf), array.shape, array.dtype))
     dtype = np.result_type(*arrays) if arrays else np.dtype(float)
-    parts = [array.ravel().astype(dtype, copy=False) for array in arrays]
-    vector = np.concatenate(parts) if parts else np.zeros(0, dtype)
-    formats = [
-        (path, type(leaf), array.shape, array.dtype)
-        for (path, leaf), array in zip(pairs, arrays, strict=True)
-    ]
-    return vector, functools.partial(_unravel, treedef, formats, vector.size)
+    vector = np.zeros(sum(array.size for array in arrays), dtype)
+    start = 0
+    for array in arrays:
+        vector[start : start + array.size] = array.ravel()
+        start += array.size
+    return vector, functools.partial(_unravel, treedef, parts, vector.size)
 
 
-def _numbers(path: KeyPath, leaf: Any) -> Any:
-    array = np.asarray(leaf)
-    if array.dtype.kind not in "biufc":
-        raise TypeError(
-            f"the leaf at {path.where()} is neither a number nor an array of numbers: "
-            f"{type(leaf).__name__}"
-        )
-    return array
+class _Part(NamedTuple):
+    """A leaf as a part of the vector.
+
+    Attributes:
+        path: Its key path.
+        cls: Its type.
+        shape: Its shape as an array.
+        dtype: Its dtype as an array.
+    """
+
+    path: KeyPath
+    cls: type
+    shape: tuple[int, ...]
+    dtype: Any
+
+    def restore(self, numbers: Any) -> Any:
+        """Return numbers as what the leaf was.
+
+        Raises:
+            TypeError: They do not fit into its dtype.
+        """
+        restored = numbers
+        if numbers.dtype.kind == "c" and self.dtype.kind != "c":
+            restored = numbers.real  # or numpy would warn; checked below
+        restored = restored.astype(self.dtype)
+        can_lose = not np.can_cast(numbers.dtype, self.dtype, "same_kind")
+        if can_lose and np.any(restored != numbers):
+            raise TypeError(
+                f"the numbers for the leaf at {self.path.where()} do not fit into "
+                f"{self.dtype}"
+            )
+        restored = restored.reshape(self.shape)
+        if self.cls in _SCALARS:
+            return self.cls(restored.item())
+        return restored
 
 
-def _unravel(treedef: PyTreeDef, formats: Sequence[Any], size: int, vector: Any) -> Any:
+def _unravel(treedef: PyTreeDef, parts: Sequence[_Part], size: int, vector: Any) -> Any:
     """Return the tree of a vector.
 
     Raises:
@@ -81,29 +118,11 @@ def _unravel(treedef: PyTreeDef, formats: Sequence[Any], size: int, vector: Any)
         TypeError: Its type does not go into that of a leaf.
     """
     vector = np.asarray(vector)
-    if vector.shape != (size,):
-        raise StructureError(
-            f"a vector of shape ({size},) is needed, got shape {vector.shape}",
-            expected=str((size,)),
-            actual=str(vector.shape),
-        )
+    check_vector(vector.shape, size)
     leaves = []
     start = 0
-    for path, cls, shape, dtype in formats:
-        count = int(np.prod(shape))
-        part = vector[start : start + count].reshape(shape)
-        start += count
-        leaves.append(_restored(path, part, cls, dtype))
+    for part in parts:
+        stop = start + math.prod(part.shape)
+        leaves.append(part.restore(vector[start:stop]))
+        start = stop
     return treedef.unflatten(leaves)
-
-
-def _restored(path: KeyPath, part: Any, cls: type, dtype: Any) -> Any:
-    """Return a part as what the leaf was, unless numbers would be lost."""
-    is_complex = np.dtype(dtype).kind == "c"
-    real = part.real if part.dtype.kind == "c" and not is_complex else part
-    restored = real.astype(dtype)
-    if not np.can_cast(part.dtype, dtype, "same_kind") and np.any(restored != part):
-        raise TypeError(
-            f"the numbers for the leaf at {path.where()} do not fit into {dtype}"
-        )
-    return cls(restored.item()) if cls in _SCALARS else restored

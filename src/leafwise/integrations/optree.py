@@ -11,33 +11,20 @@ from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from .bridge import Target
 from .nodes import key_converter, make_node
 
 
 if TYPE_CHECKING:
     from ..core.node import NodeType
 
-__all__ = ["NAMESPACE", "begin", "register", "register_again"]
+__all__ = ["NAMESPACE", "TARGET"]
 
 NAMESPACE: Final = "leafwise"
 """The namespace in which optree knows the classes."""
 
 
-def begin(optree: Any) -> None:
-    """Do nothing: optree needs no preparation."""
-
-
-def register(optree: Any, cls: type, node_type: NodeType) -> None:
-    """Register a class in optree.
-
-    Args:
-        optree: The module.
-        cls: The class.
-        node_type: Its node type here.
-
-    Raises:
-        ValueError: optree knows the class in the namespace already.
-    """
+def _register(optree: Any, cls: type, node_type: NodeType) -> None:
     node = make_node(cls, node_type)
     entries_of = key_converter(attrgetter("entry"))
 
@@ -55,5 +42,4 @@ def register(optree: Any, cls: type, node_type: NodeType) -> None:
         )
 
 
-def register_again(cls: type, node_type: NodeType | None) -> None:
-    """Do nothing: the functions of `nodes` use the new node type by themselves."""
+TARGET: Final = Target(_register)

@@ -42,67 +42,42 @@ from ..core.treedef import (
 )
 from ..core.treedef import reference as reference_runner
 from ..core.walk import Code, flatten_up_to, leaf_paths
-from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path, tree_unflatten
-from .nodes import key_converter, make_node, qualified_name, read_aux, write_aux
+from .bridge import Target
+from .nodes import make_node, pair_flattener, qualified_name, read_aux, write_aux
+from .vectors import check_vector
 
 
 if TYPE_CHECKING:
     from .._typing import IsLeaf
     from ..core.node import NodeType
 
-__all__ = [
-    "begin",
-    "configure_compiler",
-    "pending",
-    "ravel",
-    "register",
-    "register_again",
-]
+__all__ = ["TARGET", "configure_compiler", "pending", "ravel"]
 
 
 # ------------------------------------------------------------------ registration
 
 
-def begin(torch: Any) -> None:
-    """Do nothing: torch needs no preparation."""
-
-
-def register(torch: Any, cls: type, node_type: NodeType) -> None:
+def _register(torch: Any, cls: type, node_type: NodeType) -> None:
     """Register a class in torch's Python pytree module, with key paths.
 
     `torch.export.save` has it under its qualified name.
-
-    Args:
-        torch: The module.
-        cls: The class.
-        node_type: Its node type here.
-
-    Raises:
-        ValueError: torch knows the class already.
     """
     pytree = real("torch.utils._pytree") or importlib.import_module(
         "torch.utils._pytree"
     )
     node = make_node(cls, node_type)
 
-    def key_of(key: Any) -> Any:
+    def torch_key(key: Any) -> Any:
         if isinstance(key, GetAttrKey):
             return pytree.GetAttrKey(key.name)
         if isinstance(key, SequenceKey):
             return pytree.SequenceKey(key.idx)
         return pytree.MappingKey(key.entry)
 
-    torch_keys = key_converter(key_of)
-
     def flatten(value: Any) -> tuple[list[Any], Any]:
         children, aux = node.flatten(value)
         return list(children), aux
-
-    def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
-        children, aux = node.flatten(value)
-        keys = torch_keys(node.keys(aux, len(children)))
-        return list(zip(keys, children, strict=True)), aux
 
     def unflatten(children: Any, aux: Any) -> Any:
         return node.unflatten(aux, children)
@@ -114,12 +89,11 @@ def register(torch: Any, cls: type, node_type: NodeType) -> None:
         serialized_type_name=qualified_name(cls),
         to_dumpable_context=functools.partial(write_aux, node_type),
         from_dumpable_context=functools.partial(read_aux, node_type),
-        flatten_with_keys_fn=flatten_with_keys,
+        flatten_with_keys_fn=pair_flattener(node, torch_key),
     )
 
 
-def register_again(cls: type, node_type: NodeType | None) -> None:
-    """Do nothing: the functions of `nodes` use the new node type by themselves."""
+TARGET: Final = Target(_register)
 
 
 # ------------------------------------------------------------------------- ravel
@@ -178,14 +152,7 @@ def _unravel(treedef: PyTreeDef, formats: Sequence[Any], vector: Any) -> Any:
         StructureError: The vector has another shape.
     """
     sizes = [shape.numel() for shape, _ in formats]
-    if tuple(vector.shape) != (sum(sizes),):
-        expected = str((sum(sizes),))
-        actual = str(tuple(vector.shape))
-        raise StructureError(
-            f"a vector of shape {expected} is needed, got shape {actual}",
-            expected=expected,
-            actual=actual,
-        )
+    check_vector(vector.shape, sum(sizes))
     parts = zip(vector.split(sizes), formats, strict=True)
     leaves = [part.reshape(shape).to(dtype) for part, (shape, dtype) in parts]
     return treedef.unflatten(leaves)
@@ -228,26 +195,25 @@ def _substitute(ops_map: ModuleType) -> None:
 
 
 def _skip(functions: Iterable[Any]) -> None:
+    """Have the compiler leave functions to Python, with a graph break."""
     skip = importlib.import_module("torch._dynamo.decorators").skip
     for function in functions:
         skip(function)
 
 
+def _skip_writers(module: ModuleType) -> None:
+    _skip(_writers(module))
+
+
 _PACKAGE: Final = __name__.partition(".")[0]
-_WRITERS: Final = (
-    "nn.instance",
-    "nn.pytree",
-    "nn.states",
-    "nn.variables",
-)
+_WRITERS: Final = ("nn.instance", "nn.pytree", "nn.states", "nn.variables")
+"""The modules that write to objects past `__setattr__`."""
+
 pending: Final[dict[str, Callable[[ModuleType], None]]] = {
     f"{_PACKAGE}.ops.map": _substitute,
     f"{_PACKAGE}.selection.select": lambda module: _skip([module.read_selector]),
     f"{_PACKAGE}.selection.partition": lambda module: _skip([module.flags_of]),
-    **{
-        f"{_PACKAGE}.{name}": lambda module: _skip(_writers(module))
-        for name in _WRITERS
-    },
+    **{f"{_PACKAGE}.{name}": _skip_writers for name in _WRITERS},
 }
 """What the compiler has not learned yet, by the name of the module it is about."""
 

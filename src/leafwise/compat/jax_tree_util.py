@@ -116,7 +116,7 @@ _NODES: Final = frozenset(
         "Partial",
     }
 )
-"""The names of the built-in nodes that jax has."""
+"""The names of the built-in nodes that jax has; not each Python has all of them."""
 
 
 def _is_node(node_type: NodeType, cls: type) -> bool:
@@ -284,7 +284,8 @@ def _context(is_leaf: Predicate, takes_path: bool = False) -> Context:
 
 
 def _warn_of_iterables(leaves: list[Any], context: Context) -> None:
-    # All types of leaves seen so far are in this set, mostly none of these.
+    # All types of leaves seen so far are in this set, mostly none of these: so a call
+    # without such leaves does not look at each of its leaves.
     if _ITERABLES.isdisjoint(context.view.leaf_types):
         return
     for leaf in leaves:
@@ -328,7 +329,7 @@ def tree_flatten_with_path(
 ) -> tuple[list[tuple[tuple[Any, ...], Any]], PyTreeDef]:
     """Return pairs of key path and leaf, and the structure."""
     leaves, treedef = _flatten(tree, _context(is_leaf, is_leaf_takes_path))
-    paths = map(tuple, treedef.paths())
+    paths = map(tuple, treedef.paths())  # programs add tuples to them
     return list(zip(paths, leaves, strict=True)), _wrap(treedef)
 
 
@@ -407,6 +408,7 @@ def tree_reduce_associative(
     return identity
 
 
+# in halves, not from left to right, so that the operations may run beside each other
 def _fold_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
     if len(values) == 1:
         return values[0]
@@ -473,7 +475,7 @@ def tree_transpose(
 
 def is_tree_node(typ: type) -> bool:
     """Return whether instances of a class are nodes."""
-    if typ is None:
+    if typ is None:  # easily passed in the place of its type
         raise TypeError("is_tree_node takes a class, got None")
     return isinstance(typ, type) and lookup(typ, namespace=NAMESPACE) is not None
 
@@ -592,6 +594,7 @@ def register_pytree_with_keys(
     flatten_func: Callable[[Any], tuple[Any, Any]] | None = None,
 ) -> None:
     """Make instances of a class nodes whose children have keys."""
+    # `flatten_with_keys` in both places: the registry calls it alone if it is there
     register_pytree_node(
         nodetype, flatten_func or flatten_with_keys, unflatten_func, flatten_with_keys
     )
@@ -630,21 +633,16 @@ def register_dataclass(
     fields = dataclasses.fields(cls) if is_dataclass else ()
     data_names = list(data_fields or ())
     meta_names = list(meta_fields or ())
+    if data_fields is None and not is_dataclass:
+        raise TypeError(f"{cls.__qualname__} is not a dataclass, and has no fields")
     if data_fields is None:
-        if not is_dataclass:
-            raise TypeError(
-                f"{nodetype.__qualname__} is not a dataclass, and has no fields"
-            )
-        for field in fields:
-            if field.name not in drop_fields:
-                is_static = field.metadata.get("static", False)
-                names = meta_names if is_static else data_names
-                names.append(field.name)
+        data_names, meta_names = _names_by_metadata(fields, drop_fields)
     used = {*data_names, *meta_names}
     expected = {field.name for field in fields if field.init}.difference(drop_fields)
+    # a class that is no dataclass may take any arguments
     if is_dataclass and expected != used:
         raise ValueError(
-            f"data_fields and meta_fields of {nodetype.__qualname__} must be all "
+            f"data_fields and meta_fields of {cls.__qualname__} must be all "
             f"fields with init=True; missing fields: {sorted(expected - used)}, to be "
             f"added to drop_fields; unexpected fields: {sorted(used - expected)}"
         )
@@ -652,6 +650,20 @@ def register_dataclass(
     unused = [field.name for field in fields if field.name not in used]
     register_fields(nodetype, data_names, meta_names, unused, init=True, bridge=True)
     return nodetype
+
+
+def _names_by_metadata(
+    fields: Sequence[Any], drop_fields: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return the names of the children, and of the static fields."""
+    data_names: list[str] = []
+    meta_names: list[str] = []
+    for field in fields:
+        if field.name in drop_fields:
+            continue
+        names = meta_names if field.metadata.get("static", False) else data_names
+        names.append(field.name)
+    return data_names, meta_names
 
 
 class Partial(LeafwisePartial[Any]):
@@ -677,6 +689,7 @@ def _unflatten_partial(func: Any, children: Any) -> Any:
     return Partial(func, *args, **keywords)
 
 
+# its base is a node of leafwise, but dispatch is on the exact class
 register_pytree_node(Partial, _flatten_partial, _unflatten_partial)
 
 

@@ -86,7 +86,7 @@ class _Finder:
             action = self.actions.pop(name, None)
             if not self.actions and self in sys.meta_path:
                 sys.meta_path.remove(self)
-        if action is not None:
+        if action is not None:  # without the lock, since it imports modules
             action()
 
 
@@ -106,11 +106,13 @@ class _Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the module; what it raises passes through, and nothing is done then."""
+        # its own loader, for `importlib.reload` and for what reads data beside it
         spec = module.__spec__
         module.__loader__ = self._loader
         if spec is not None:
             spec.loader = self._loader
         self._loader.exec_module(module)
+        # here, since Python marks it as complete only after this returns
         hooks.imported_modules.add(module.__name__)
         self._finder.run_action(module.__name__)
 
@@ -132,7 +134,7 @@ def after_import(name: str, action: Callable[[], None]) -> None:
     with guard.lock:
         _finder.actions[name] = action
         if _finder not in sys.meta_path:
-            sys.meta_path.insert(0, _finder)
+            sys.meta_path.insert(0, _finder)  # or another one would find it first
 
 
 # ------------------------------------------------------------- torch's compiler
@@ -285,6 +287,7 @@ def enable(name: str) -> None:
     framework = FRAMEWORKS[name]
     with guard.lock:
         for cls in live_classes(announced_classes):
+            # a class that is registered there could only be taken again, with a warning
             if framework.outcomes.get(cls) != IS_REGISTERED:
                 framework.take(cls)
 

@@ -58,6 +58,7 @@ class ContainerNodeType(ItemsNodeType):
         is_mutable = isinstance(node, MutableMapping | MutableSequence)
         if self.build is not None or not is_mutable:
             return None
+        # a copy, so that attributes of a subclass are kept
         empty = copy.copy(node)
         empty.clear()
         return empty
@@ -66,7 +67,7 @@ class ContainerNodeType(ItemsNodeType):
         """Refill an empty copy, or call the class or `build`."""
         if not isinstance(rest, self.cls):  # None; or anything, in JSON of an attacker
             return _build(self.build or self.cls, items, self.cls)
-        container: Any = copy.copy(rest)
+        container: Any = copy.copy(rest)  # the treedef keeps its own, empty
         if not self.is_mapping:
             container.extend(items)
             return container
@@ -158,6 +159,7 @@ class _ConfigNodeType(ItemsNodeType):
     def from_items(self, rest: Any, items: Any) -> Any:
         content: Any = items if rest.content == () else rest.content
         flags = dict(rest.metadata.flags or {})
+        # `allow_objects`, since an item may be anything after a map
         config = rest.cls(content, flags={"allow_objects": True})
         metadata = _metadata_of(config)
         metadata.object_type = rest.metadata.object_type
@@ -211,6 +213,6 @@ class _ConfigDictNodeType(ItemsNodeType):
     def from_items(self, rest: Any, items: Any) -> Any:
         is_type_safe, is_locked = rest
         config: Any = self.cls(items, type_safe=is_type_safe)
-        if is_locked:
+        if is_locked:  # last, or it would refuse its items
             config.lock()
         return config

@@ -63,6 +63,7 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
     unflatten = util.tree_unflatten
 
     def adopter(cls: type) -> NodeType | None:
+        # a type of Python that is a leaf here stays one, whatever jax has registered
         if cls.__module__ == "builtins" or not is_node(cls):
             return None
         return _AdoptedNodeType(cls, flatten, unflatten, where="the registry of jax")
@@ -92,7 +93,7 @@ def _node_test(util: Any) -> Callable[[type], bool]:
         except FAULTS:
             return False
 
-    return getattr(util, "is_tree_node", is_node)  # new in jax 0.10
+    return getattr(util, "is_tree_node", is_node)  # since jax 0.10
 
 
 def _blank(cls: Any) -> Any:
@@ -107,6 +108,7 @@ def _flatten_one_level(
     tree_flatten_with_path: Any, node: Any
 ) -> tuple[list[Any], Any, list[Any]]:
     """Return the children of a node, the treedef that jax rebuilds it by, the keys."""
+    # all but the node itself is a leaf: jax has no public function for one level
     pairs, treedef = tree_flatten_with_path(node, lambda x: x is not node)
     keys = [_key_from_jax(path[0]) for path, _ in pairs]
     children = [child for _, child in pairs]
@@ -174,6 +176,7 @@ def treedef_from(treedef: Any, *, namespace: str = GLOBAL) -> PyTreeDef:
     count = getattr(treedef, "num_leaves", None)
     if unflatten is None or count is None:
         raise TypeError(f"no treedef of jax, optree or torch: {type(treedef).__name__}")
+    # by way of a tree, since each library keeps the nodes of its treedefs to itself
     tree = unflatten([_Leaf() for _ in range(count)])
     return tree_structure(tree, namespace=namespace)
 

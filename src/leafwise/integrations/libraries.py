@@ -110,6 +110,7 @@ def support(*names: str, namespace: str = GLOBAL, bridge: bool = True) -> None:
     for name in names:
         family = _FAMILIES[name]
         if family.module and bridge and namespace == GLOBAL:
+            # in this order: a framework looks the classes up when they are announced
             add_adopter(family.announce_node_type_of, namespace=namespace)
             _announce_classes(family)
         else:

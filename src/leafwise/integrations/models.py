@@ -150,7 +150,7 @@ def model_node_type(cls: Any, **options: Any) -> NodeType | None:
             fields_set=frozenset(state["__pydantic_fields_set__"]),
             private=state.get("__pydantic_private__"),
         )
-        keys = [GetAttrKey(name) for name in values]
+        keys = [GetAttrKey(name) for name in values]  # extra values have names, too
         return tuple(values.values()), aux, keys
 
     def unflatten(aux: _RestOfModel, children: Any) -> Any:
@@ -222,7 +222,7 @@ class _RestOfModel:
         return (
             self.names == other.names
             and exact.same(self.static, other.static)
-            and self.private == other.private
+            and self.private == other.private  # as pydantic's own `==` compares them
         )
 
     def __hash__(self) -> int:

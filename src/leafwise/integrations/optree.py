@@ -33,6 +33,8 @@ def _register(optree: Any, cls: type, node_type: NodeType) -> None:
         entries = entries_of(node.keys(aux, len(children)))
         return children, aux, entries
 
+    # an `AutoEntry` reads the items of containers; the children of any other class are
+    # attributes, of which it would know the positions alone
     is_container = issubclass(cls, Mapping | Sequence)
     entry = optree.AutoEntry if is_container else optree.GetAttrEntry
     with warnings.catch_warnings():  # optree warns of each named tuple

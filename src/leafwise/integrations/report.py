@@ -138,6 +138,7 @@ def _status(framework: Framework) -> Status:
     ]
     registered = [cls for cls, reason in outcomes if reason == IS_REGISTERED]
     refused = {cls: reason for cls, reason in outcomes if reason != IS_REGISTERED}
+    # a class has no outcome before its framework is loaded, or if it was not enabled
     for cls in live_classes(announced_classes):
         if cls not in framework.outcomes:
             refused[cls] = _why_not_yet(framework)

@@ -44,8 +44,9 @@ def view(none_is_leaf: bool, namespace: str) -> View:
     # An undeclared namespace is the global one in optree, and an error here.
     is_declared = namespace in current.state.layers
     name = namespace if is_declared else GLOBAL
-    is_ordered = not ordered.isdisjoint((namespace, GLOBAL))
-    dict_order: Any = "insertion" if is_ordered else None
+    dict_order: Any = None
+    if namespace in ordered or GLOBAL in ordered:
+        dict_order = "insertion"
     return view_of(name, bool(none_is_leaf)).narrowed(_LEAVES, dict_order)
 
 
@@ -82,15 +83,15 @@ class Walk:
     def spec_of(self, treedef: PyTreeDef) -> PyTreeSpec:
         """Return the structure that this walk found.
 
-        It depends on the namespace if it has a node of a registered class.
+        It depends on the namespace if that has an order of dicts of its own, or if the
+        structure has a node of a registered class.
         """
-        depends = self.namespace in ordered
-        if self.namespace and not depends:
-            node_types = (node_type for _, node_type, _, _ in code_of(treedef))
-            depends = any(
-                kind_of(node_type) is PyTreeKind.CUSTOM for node_type in node_types
-            )
-        return spec_of(treedef, self.namespace if depends else "")
+        if self.namespace in ordered:
+            return spec_of(treedef, self.namespace)
+        for _, node_type, _, _ in code_of(treedef):
+            if kind_of(node_type) is PyTreeKind.CUSTOM:
+                return spec_of(treedef, self.namespace)
+        return spec_of(treedef)
 
     def map(
         self, func: Function, tree: Any, rests: tuple[Any, ...], places: Places | None
@@ -141,6 +142,7 @@ class Walk:
             _, inner = self.flatten(results[0])
         if not inner.num_leaves:
             raise ValueError(f"the inner structure has no leaves: {inner!r}")
+        # not `zip(*rows)`: without results there is still a column for each leaf
         columns: list[list[Any]] = [[] for _ in range(inner.num_leaves)]
         for result in results:
             for column, leaf in zip(columns, inner.flatten_up_to(result), strict=True):
@@ -181,9 +183,9 @@ def options(
         kind: The kind of the parameter `is_leaf`.
     """
     _, *parameters = inspect.signature(function).parameters.values()
-    position = 0
-    for parameter in parameters:
-        position += parameter.kind is Parameter.POSITIONAL_ONLY
+    position = len(
+        [each for each in parameters if each.kind is Parameter.POSITIONAL_ONLY]
+    )
     is_positional = kind is Parameter.POSITIONAL_OR_KEYWORD
 
     @functools.wraps(function)
@@ -194,7 +196,7 @@ def options(
         namespace: str = "",
         **keywords: Any,
     ) -> R:
-        # `Signature.bind` would find it as well, but is too slow for each call.
+        # `Signature.bind` would find it as well, but takes longer than a small map
         if is_positional and is_leaf is None and len(args) == position + 1:
             is_leaf = args[position]
             args = args[:position]

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._text import typed_repr
-from ...core.treedef import code_of
-from ...core.walk import Step, iter_steps
+from ...core.walk import Step
 from ._context import ordered, signature_of, view
 from ._nodes import PyTreeKind, is_namedtuple_instance, is_structseq_instance, kind_of
-from ._treespec import PyTreeSpec, joined_namespace, spec_of_steps
+from ._treespec import PyTreeSpec, joined_namespace, spec_of_steps, steps_in
 
 
 def treespec_from_collection(
@@ -47,6 +46,7 @@ def _spec_of_node(collection: Any, none_is_leaf: bool, namespace: str) -> PyTree
     node_type = node_types.resolve(type(collection))
     if node_type is None:
         return spec_of_steps([None], none_is_leaf, "")
+    # one level only: the children are structures, which are leaves for a walk
     children, aux = node_type.flatten(collection)
     steps: list[Step] = []
     for child in children:
@@ -54,7 +54,7 @@ def _spec_of_node(collection: Any, none_is_leaf: bool, namespace: str) -> PyTree
             raise ValueError(f"expected PyTreeSpecs in {typed_repr(collection)}")
         if child.none_is_leaf != none_is_leaf:
             raise ValueError(f"{child!r} does not have none_is_leaf={none_is_leaf}")
-        steps.extend(iter_steps(code_of(child.treedef)))
+        steps.extend(steps_in(child))
     steps.append((node_type, len(children), aux))
     own_namespace = ""
     if kind_of(node_type) is PyTreeKind.CUSTOM or namespace in ordered:
@@ -76,6 +76,7 @@ def _maker(name: str, make: Callable[..., Any]) -> Callable[..., PyTreeSpec]:
     ) -> PyTreeSpec:
         return _spec_of_node(make(*args, **keywords), none_is_leaf, namespace)
 
+    # what `help` shows, and what `reexport` reads
     signature = signature_of(inspect.signature(make).parameters.values())
     treespec.__signature__ = signature  # type: ignore[attr-defined]
     treespec.__name__ = treespec.__qualname__ = f"treespec_{name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum, nonmember
@@ -76,7 +77,7 @@ def is_node(node_type: NodeType, cls: type) -> bool:
     """Return whether the instances of a built-in node type are nodes in optree."""
     if node_type is BY_NAME["namedtuple"]:
         return is_namedtuple_class(cls)
-    # Programs have no `Partial` unless they use leafwise beside optree.
+    # programs have no `Partial` unless they use leafwise beside optree
     return node_type in _KINDS or node_type is BY_NAME["Partial"]
 
 
@@ -228,15 +229,19 @@ class Unflatten:
     def __call__(self, data: Any, children: Iterable[Any]) -> Any:
         """Return the node."""
         values = list(children)
-        if kind_of(self.node_type) in (PyTreeKind.DICT, PyTreeKind.FROZENDICT):
-            return self.node_type.from_items(None, _make_dict(data, values))
-        if kind_of(self.node_type) is PyTreeKind.DEFAULTDICT:
+        node_type = self.node_type
+        kind = kind_of(node_type)
+        # programs may pass a plain list of keys, which has no order of insertion
+        if kind in (PyTreeKind.DICT, PyTreeKind.FROZENDICT):
+            return node_type.from_items(None, _make_dict(data, values))
+        if kind is PyTreeKind.DEFAULTDICT:
             default_factory, keys = data
             return defaultdict(default_factory, _make_dict(keys, values))
-        if isinstance(self.node_type, FunctionNodeType):
-            return self.node_type.form.unflatten(data, tuple(values))
-        cls = data if isinstance(self.node_type, FamilyNodeType) else self.node_type.cls
-        return words.node_from(self.node_type, cls, data, values)
+        if isinstance(node_type, FunctionNodeType):
+            return node_type.form.unflatten(data, tuple(values))
+        # one node type is that of all named tuples, and its metadata is the class
+        cls = data if isinstance(node_type, FamilyNodeType) else node_type.cls
+        return words.node_from(node_type, cls, data, values)
 
 
 def entries_of(node_type: NodeType, aux: Any, arity: int) -> Sequence[Any]:
@@ -271,16 +276,10 @@ def _key_labels(keys: Iterable[Any]) -> list[str]:
     return [f"{key!r}: " for key in keys]
 
 
-def _ordereddict(keys: list[Any], _arity: int) -> Brackets:
+def _mapping(name: str, keys: list[Any], _arity: int) -> Brackets:
     if not keys:
-        return "OrderedDict()", None, ""
-    return "OrderedDict({", _key_labels(keys), "})"
-
-
-def _frozendict(keys: list[Any], _arity: int) -> Brackets:
-    if not keys:
-        return "frozendict()", None, ""
-    return "frozendict({", _key_labels(keys), "})"
+        return f"{name}()", None, ""
+    return f"{name}({{", _key_labels(keys), "})"
 
 
 def _defaultdict(data: tuple[Any, list[Any]], _arity: int) -> Brackets:
@@ -311,8 +310,8 @@ def _structseq(cls: type, _arity: int) -> Brackets:
 
 
 _BRACKETS: Final[dict[PyTreeKind, Callable[[Any, int], Brackets]]] = {
-    PyTreeKind.FROZENDICT: _frozendict,
-    PyTreeKind.ORDEREDDICT: _ordereddict,
+    PyTreeKind.FROZENDICT: functools.partial(_mapping, "frozendict"),
+    PyTreeKind.ORDEREDDICT: functools.partial(_mapping, "OrderedDict"),
     PyTreeKind.DEFAULTDICT: _defaultdict,
     PyTreeKind.DEQUE: _deque,
     PyTreeKind.NAMEDTUPLE: _namedtuple,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Self
 
 from ..._text import typed_repr
@@ -197,9 +197,9 @@ class PyTreeSpec:
         """Return this structure with another one in place of each leaf."""
         namespace = joined_namespace((self, inner))
         steps: list[Step] = []
-        for step in iter_steps(code_of(self.treedef)):
+        for step in steps_in(self):
             if step is None:
-                steps.extend(iter_steps(code_of(inner.treedef)))
+                steps.extend(steps_in(inner))
             else:
                 steps.append(step)
         return spec_of_steps(steps, self.none_is_leaf, namespace)
@@ -235,21 +235,21 @@ class PyTreeSpec:
         """
         steps: list[Step] = []
         specs: list[PyTreeSpec] = [self]
-        for step in iter_steps(code_of(self.treedef)):
+        for step in steps_in(self):  # children before their parent
             function = f_leaf if step is None else f_node
             if function is None:
                 steps.append(step)
                 continue
             part = self._like(self._one_level(step))
             new_part = function(part)
+            new_steps = list(steps_in(new_part))
             specs.append(new_part)
-            new_steps = list(iter_steps(code_of(treedef_in(new_part))))
             if step is None:
                 steps.extend(new_steps)
                 continue
             if not new_part.is_one_level() or len(new_part) != len(part):
                 raise ValueError(f"{new_part!r} cannot stand in the place of {part!r}")
-            # Its children were transformed before and are in `steps` already.
+            # the node alone: its transformed children are in `steps` already
             steps.append(new_steps[-1])
         namespace = joined_namespace(specs)
         return spec_of_steps(steps, self.none_is_leaf, namespace)
@@ -349,7 +349,8 @@ def spec_of_steps(
         none_is_leaf: Whether None is a leaf in it.
         namespace: The namespace that it depends on.
     """
-    # The node types in it say what is not of the global registry.
+    # in the global mode: matching and building ask the node types in the structure,
+    # and which namespace they are from, only `namespace` says
     return spec_of(treedef_of(steps, Mode(GLOBAL, none_is_leaf)), namespace)
 
 
@@ -377,6 +378,15 @@ def treedef_in(spec: object) -> PyTreeDef:
     return spec.treedef
 
 
+def steps_in(spec: object) -> Iterator[Step]:
+    """Return the nodes and leaves of a structure in post-order.
+
+    Raises:
+        TypeError: The value is not a structure.
+    """
+    return iter_steps(code_of(treedef_in(spec)))
+
+
 def _fit(a: PyTreeSpec, b: PyTreeSpec) -> bool:
     """Return whether two structures may be of one namespace."""
     return a.namespace == b.namespace or not a.namespace or not b.namespace
@@ -395,12 +405,17 @@ def joined_namespace(specs: Iterable[PyTreeSpec], namespace: str = "") -> str:
             without a namespace is registered in another way in that of the others.
     """
     modes = {treedef_in(spec).none_is_leaf for spec in specs}
-    names = {spec.namespace for spec in specs if spec.namespace}
     if len(modes) > 1:
         raise ValueError("the PyTreeSpecs must have the same none_is_leaf")
-    if len(names.union(filter(None, [namespace]))) > 1:
-        raise ValueError(f"the PyTreeSpecs are of several namespaces: {sorted(names)}")
-    joined = names.pop() if names else ""
+    joined = ""
+    for spec in specs:
+        for name in (joined, namespace):
+            if name and spec.namespace and name != spec.namespace:
+                raise ValueError(
+                    f"the PyTreeSpecs are of several namespaces: {name!r} and "
+                    f"{spec.namespace!r}"
+                )
+        joined = joined or spec.namespace
     for spec in specs:
         if spec.namespace != joined:
             _check_registrations(spec, joined)
@@ -414,13 +429,12 @@ def _check_registrations(spec: PyTreeSpec, namespace: str) -> None:
         ValueError: One of them is not.
     """
     is_declared = namespace in current.state.layers
-    registered = view_of(namespace if is_declared else GLOBAL)
+    view = view_of(namespace if is_declared else GLOBAL)
     for _, node_type, _, aux in code_of(treedef_in(spec)):
+        if kind_of(node_type) is not PyTreeKind.CUSTOM:
+            continue
         cls = node_type.class_of(aux)
-        if (
-            kind_of(node_type) is PyTreeKind.CUSTOM
-            and registered.find(cls) is not node_type
-        ):
+        if view.find(cls) is not node_type:
             raise ValueError(
                 f"the PyTreeSpecs cannot be joined: {cls.__qualname__} is registered "
                 f"in another way in namespace {namespace!r}"

@@ -112,7 +112,7 @@ class AutoEntry(PyTreeEntry):
         cls, /, entry: Any, type: builtins.type, kind: PyTreeKind
     ) -> PyTreeEntry:
         """Make the entry."""
-        if cls is not AutoEntry:
+        if cls is not AutoEntry:  # a subclass of a user
             return super().__new__(cls)
         if kind != PyTreeKind.CUSTOM:
             raise ValueError(f"AutoEntry is for nodes of kind CUSTOM, got {kind}")
@@ -146,7 +146,7 @@ class GetAttrEntry(PyTreeEntry):
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the attribute."""
         for name in self.name.split("."):
-            if name.isidentifier():
+            if name.isidentifier():  # else Python could not read the code
                 node = f"{node}.{name}"
             else:
                 node = f"getattr({node}, {name!r})"
@@ -325,7 +325,7 @@ def entry_class(node_type: NodeType, aux: Any, arity: int) -> type[PyTreeEntry]:
         return cls
     # A class registered with leafwise: its entries follow from its keys.
     key_classes = {type(key) for key in node_type.keys(aux, arity)}
-    if len(key_classes) != 1:
+    if len(key_classes) != 1:  # one class must do for all entries of a node
         return FlattenedEntry
     of_keys = _OF_KEYS.get(key_classes.pop(), FlattenedEntry)
     if of_keys is GetAttrEntry and dataclasses.is_dataclass(node_type.cls):
@@ -375,7 +375,7 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
 
     def __getitem__(self, index: Any, /) -> Any:
         item = super().__getitem__(index)
-        if isinstance(index, slice):
+        if isinstance(index, slice):  # a part of the path is an accessor
             return self.__class__(item)
         return item
 
@@ -394,6 +394,7 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
     def __eq__(self, other: object, /) -> bool:
         return isinstance(other, PyTreeAccessor) and super().__eq__(other)
 
+    # a tuple has its own `!=`, which would not ask `==`
     def __ne__(self, other: object, /) -> bool:
         return not self == other
 

@@ -149,9 +149,10 @@ def make_dataclass(
         [1]
     """
     attributes: Any = ns
-    if namespace is None or isinstance(namespace, dict):
+    if namespace is None or isinstance(namespace, dict):  # `ns` is the namespace then
         attributes = namespace
         namespace = ns
+    # an older Python has no such option, and takes this module for that of the class
     if sys.version_info >= (3, 12) and "module" not in options:
         caller = sys._getframe(1).f_globals  # noqa: SLF001  # as `dataclasses` does
         options["module"] = caller.get("__name__")

@@ -17,7 +17,7 @@ from .typing import CustomTreeNode, T
 if sys.version_info >= (3, 14):
     from functools import Placeholder
 
-    __all__ = ["Placeholder", "partial", "reduce"]
+    __all__ = ["Placeholder", "partial", "reduce"]  # new in Python 3.14
 else:
     __all__ = ["partial", "reduce"]
 

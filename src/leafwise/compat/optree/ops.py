@@ -215,6 +215,7 @@ def tree_map(walk: Walk, func: Function, tree: Any, /, *rests: Any) -> Any:
     return treedef.unflatten(results)
 
 
+# those with a `_` at the end build no tree: a function is called for what it changes
 @options_by_name
 def tree_map_(walk: Walk, func: Function, tree: Any, /, *rests: Any) -> Any:
     """The same as `tree_map`; returns the tree."""
@@ -346,6 +347,7 @@ def tree_transpose(
     if len(leaves) != outer_size * inner_size:
         expected = short_repr(outer_treespec.compose(inner_treespec))
         raise TypeError(f"the tree has {len(leaves)} leaves; expected {expected}")
+    # the leaves at one place of the inner structure, from each inner subtree
     columns = [leaves[index::inner_size] for index in range(inner_size)]
     return inner_treespec.unflatten(map(outer_treespec.unflatten, columns))
 
@@ -480,7 +482,7 @@ def tree_reduce(
 def tree_sum(walk: Walk, tree: Any, /, start: Any = 0) -> Any:
     """Sum the leaves; a str or bytes as the start concatenates them."""
     leaves = walk.leaves(tree)
-    if isinstance(start, str | bytes | bytearray):
+    if isinstance(start, str | bytes | bytearray):  # which `sum` refuses
         empty: Any = type(start)()
         return start + empty.join(leaves)
     return builtins.sum(leaves, start)
@@ -495,10 +497,7 @@ def tree_max(
     Raises:
         ValueError: There are no leaves and no default.
     """
-    leaves = walk.leaves(tree)
-    if default is MISSING:
-        return builtins.max(leaves, key=key)
-    return builtins.max(leaves, key=key, default=default)
+    return _extreme(builtins.max, walk.leaves(tree), default, key)
 
 
 @options_by_name
@@ -510,10 +509,15 @@ def tree_min(
     Raises:
         ValueError: There are no leaves and no default.
     """
-    leaves = walk.leaves(tree)
-    if default is MISSING:
-        return builtins.min(leaves, key=key)
-    return builtins.min(leaves, key=key, default=default)
+    return _extreme(builtins.min, walk.leaves(tree), default, key)
+
+
+def _extreme(
+    choose: Callable[..., Any], leaves: list[Any], default: Any, key: Any
+) -> Any:
+    if default is MISSING:  # None is a default, too
+        return choose(leaves, key=key)
+    return choose(leaves, key=key, default=default)
 
 
 @options_by_name
@@ -574,6 +578,7 @@ def tree_flatten_one_level(walk: Walk, tree: Any, /) -> FlattenOneLevelOutputEx:
         tuple(entries_of(node_type, aux, arity)),
         Unflatten(node_type),
     )
+    # as attributes: programs unpack four values
     node.type = type(tree)
     node.kind = kind_of(node_type)
     node.path_entry_type = entry_class(node_type, aux, arity)

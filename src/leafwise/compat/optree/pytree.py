@@ -158,6 +158,6 @@ def _bound(value: Any, namespace: str) -> Any:
         return value
     bound: Any = partial(value, namespace=namespace)  # a default: it may be passed
     bound.__doc__ = value.__doc__
-    if value is register_node:
+    if value is register_node:  # its attribute takes a namespace, too
         bound.get = _bound(vars(value)["get"], namespace)
     return bound

@@ -51,13 +51,13 @@ __all__ = [
 ]
 
 
-__GLOBAL_NAMESPACE: Final[Any] = object()
+__GLOBAL_NAMESPACE: Final[Any] = object()  # the name that programs import
 GLOBAL_NAMESPACE: Final = __GLOBAL_NAMESPACE
-"""What is passed as the namespace to register a class globally."""
+"""What is passed as the namespace to register a class globally; an empty string, which
+would say the same, is an error in optree."""
 
 
-# ------------------------------------------------------------------------------- node
-# types
+# ------------------------------------------------------------------------- node types
 
 
 class OptreeNodeType(FunctionNodeType):
@@ -159,6 +159,7 @@ def _entry_of(node_type: NodeType, cls: Any) -> PyTreeNodeRegistryEntry:
     """Return the registration that optree shows for the node type of a class."""
     flatten: Callable[[Any], Any] = functools.partial(_flatten_by, node_type)
     unflatten: Callable[[Any, Any], Any] = Unflatten(node_type)
+    # the very functions of the user; those of a dataclass return no entries
     if isinstance(node_type, OptreeNodeType) and node_type.names is None:
         flatten = node_type.form.flatten
         unflatten = node_type.form.unflatten
@@ -398,6 +399,7 @@ def register_pytree_node_class(
             continue
         if not hasattr(cls, name):
             raise TypeError(f"{cls!r} has no method `__{name}__`")
+        # statically, or a class method would be bound to this class in subclasses, too
         setattr(cls, f"__{name}__", inspect.getattr_static(cls, name))
     return register_pytree_node(
         cls,
@@ -456,7 +458,7 @@ def dict_insertion_ordered(mode: bool, /, *, namespace: str) -> Generator[None]:
         [1, 2]
     """
     name = name_of(namespace)
-    was_ordered = name in ordered
+    was_ordered = name in ordered  # inside of another such context
     _set_ordered(name, mode)
     try:
         yield

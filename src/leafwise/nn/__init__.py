@@ -21,8 +21,10 @@ from ..dataclasses import dataclass as dataclass
 from ..errors import TraceError as TraceError
 from ..fields import *
 from . import filters as filters
+from .capturing import *
 from .checks import *
 from .containers import *
+from .editing import *
 from .filters import All as All
 from .filters import Any as Any
 from .filters import Everything as Everything

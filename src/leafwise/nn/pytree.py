@@ -451,6 +451,11 @@ def _require_pytree(what: str, obj: object) -> None:
         )
 
 
+def is_module(value: Any) -> bool:
+    """Return whether a value is a module."""
+    return isinstance(value, Pytree) and spec_of(value).is_module
+
+
 # ---------------------------------------------------------------------- replacing
 
 P = TypeVar("P", bound=Pytree)

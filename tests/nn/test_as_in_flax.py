@@ -34,6 +34,45 @@ def test_train_and_eval_return_the_tree():
     assert layers[0].is_training
 
 
+class Unsorted(nn.Module):
+    """Its attributes are not assigned by name."""
+
+    def __init__(self):
+        self.weight = nn.Param(3.0)
+        self.bias = nn.Param(5.0)
+        self.inner = nn.Dict(z=nn.Param(7.0), a=nn.Param(11.0))
+
+
+def test_one_order_of_leaves():
+    """So that the leaves of a model and of what is made of it can be paired."""
+    model = Unsorted()
+    state = nn.state(model)
+    leaves = lw.tree_leaves(model)
+    assert lw.tree_leaves(state) == leaves
+    assert [value[...] for value in nn.to_flat_state(state).leaves] == leaves
+    in_dicts = nn.to_pure_dict(state)
+    assert [*in_dicts] == ["weight", "bias", "inner"]
+    assert [*in_dicts["inner"].values()] == leaves[2:]
+    variables = [v for _, v in nn.iter_graph(model) if isinstance(v, nn.Variable)]
+    assert [variable[...] for variable in variables] == leaves
+
+
+def test_a_state_equals_states_only():
+    assert nn.State({"a": 1}) == nn.State({"a": 1})
+    assert nn.State({"a": 1}) != {"a": 1}
+
+
+def test_a_bare_value_has_no_state():
+    for function in (nn.split, nn.state, nn.graphdef):
+        with pytest.raises(TypeError, match="got a bare int"):
+            function(3)
+
+
+def test_paths_in_a_sequential():
+    chain = nn.Sequential(nn.List([nn.Param(1.0)]), abs)
+    assert nn.to_flat_state(nn.state(chain)).paths == ((0, 0),)
+
+
 def test_an_object_is_no_pytree():
     with pytest.raises(ValueError, match="Tree is an Object, which is no pytree"):
         type("Tree", (nn.Object,), {}, pytree=True)
@@ -67,6 +106,27 @@ class TestWithJax:
         assert linear.bias is None
         assert linear(np.ones(2)).shape == (3,)
         assert nn.BatchNorm(3).num_features == 3
+
+    def test_a_gradient_has_the_order_of_its_model(self):
+        def loss(model):
+            inner = model.inner["z"] * model.inner["a"]
+            return model.weight**2 + model.bias**2 + inner
+
+        model = Unsorted()
+        gradients = lw.tree_leaves(nn.grad(loss)(model))
+        z, a = lw.tree_leaves(model)[2:]
+        weight, bias = lw.tree_leaves(model)[:2]
+        by_leaf = {weight: 2 * weight, bias: 2 * bias, z: a, a: z}
+        assert gradients == [by_leaf[leaf] for leaf in lw.tree_leaves(model)]
+
+    def test_a_variable_in_two_places_of_a_dict(self):
+        """Its gradient is there twice, as the variable is."""
+        shared = nn.Param(3.0)
+        gradients = nn.grad(lambda both: both["a"] * both["b"])(
+            {"a": shared, "b": shared}
+        )
+        assert gradients["a"] is gradients["b"]
+        assert gradients["a"][...] == 6.0
 
     def test_what_jax_cannot_trace_is_named(self):
         def function(config):

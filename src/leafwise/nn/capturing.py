@@ -72,7 +72,12 @@ def can_store(module: Pytree, cls: type[Variable]) -> bool:
     return CAPTURED not in vars(module) or _box_in(module, cls) is not None
 
 
-def store(module: Pytree, cls: type[Variable], name: str, value: Any) -> None:
+def store(
+    module: Pytree,
+    cls: type[Variable],
+    name: str,
+    value: Any,
+) -> None:
     """Store a value of a type that the module can store."""
     box = _box_in(module, cls)
     if box is not None:
@@ -101,6 +106,7 @@ def _variable_in(module: Pytree, cls: type[Variable], name: str) -> Variable | N
     Raises:
         ValueError: The attribute, or one of the class, is something else.
     """
+    # By `getattr`: a method of the same name must not be hidden by the attribute.
     variable: Any = getattr(module, name, None)
     if name not in vars(module) and variable is None:
         return None
@@ -194,7 +200,7 @@ def capture(
         root = module
         if root is None:
             root = _first_argument(function, args, kwargs)
-        modules = [pair for pair in iter_graph(root) if is_module(pair[1])]
+        modules = [(path, each) for path, each in iter_graph(root) if is_module(each)]
         if not modules:
             raise TypeError(
                 "the first argument of a captured function must be or contain a "
@@ -207,8 +213,7 @@ def capture(
             for path, each in modules:
                 values: Values = {cls: {} for cls in captured_types}
                 values.update(initial_values.get(path, {}))
-                boxes = [make_variable(cls, named, {}) for cls, named in values.items()]
-                _set_boxes(each, tuple(boxes))
+                _set_boxes(each, _boxes_for(values))
             result = function(*args, **kwargs)
             states = [_captured_state(modules, cls) for cls in captured_types]
         finally:
@@ -228,6 +233,15 @@ def _first_argument(
     bound_args = function.args if isinstance(function, functools.partial) else ()
     all_args = [*bound_args, *args, *kwargs.values()]
     return all_args[0] if all_args else None
+
+
+def _boxes_for(values: Values) -> tuple[Variable, ...]:
+    """Return boxes with initial values."""
+    boxes = []
+    for cls, values_of_type in values.items():
+        # Without `__init__`, which may take other arguments in a subclass.
+        boxes.append(make_variable(cls, values_of_type, {}))
+    return tuple(boxes)
 
 
 def _set_boxes(module: Pytree, boxes: tuple[Variable, ...] | None) -> None:

@@ -339,7 +339,9 @@ def _contents_of_partial(value: functools.partial[Any]) -> Contents:
     keys: list[Any] = [GetAttrKey("func")]
     keys += map(SequenceKey, range(len(value.args)))
     keys += map(DictKey, value.keywords)
-    values = [value.func, *value.args, *value.keywords.values()]
+    values: list[Any] = [value.func]
+    values += value.args
+    values += value.keywords.values()
     return values, lambda: keys
 
 
@@ -366,7 +368,8 @@ def _contents_of_record(value: Any) -> Contents | None:
     names = [field.name for field in fields if hasattr(value, field.name)]
     if not names:
         return None
-    return [getattr(value, name) for name in names], lambda: map(GetAttrKey, names)
+    values = [getattr(value, name) for name in names]
+    return values, lambda: map(GetAttrKey, names)
 
 
 def have_types(values: Iterable[Any], types: Set[Any]) -> bool:

@@ -274,7 +274,9 @@ def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
 
     Modelled on `flax.nnx.iter_children`.
     """
-    yield from ((part, child) for part, child in below(node) if is_node(child))
+    for part, child in below(node):
+        if is_node(child):
+            yield part, child
 
 
 def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
@@ -385,7 +387,12 @@ def unfreeze(tree: T, only: Filter = ..., /) -> T:
     return _with_parameters(tree, only, Kind.PARAMETER, "unfreeze")
 
 
-def _with_parameters(tree: T, only: Filter, new_kind: Kind, verb: str) -> T:
+def _with_parameters(
+    tree: T,
+    only: Filter,
+    new_kind: Kind,
+    verb: str,
+) -> T:
     """Return a tree in which the parameters that a filter matches are of a kind.
 
     Raises:

@@ -9,6 +9,7 @@ are not nodes of trees.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -74,7 +75,12 @@ class ObjectRecord:
 
     is_building: ClassVar[bool] = False
 
-    def __init__(self, fields: Fields | Kinds, aux: Statics | None, stamp: Any) -> None:
+    def __init__(
+        self,
+        fields: Fields | Kinds,
+        aux: Statics | None,
+        stamp: Any,
+    ) -> None:
         self.fields = fields
         self.aux = aux
         self.stamp = stamp
@@ -200,7 +206,12 @@ def decide(
     raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
 
 
-def _check_contents(obj: Any, name: Any, value: Any, kind: Kind | None) -> bool:
+def _check_contents(
+    obj: Any,
+    name: Any,
+    value: Any,
+    kind: Kind | None,
+) -> bool:
     """Return whether there is data in a container or a mark.
 
     Args:
@@ -215,9 +226,9 @@ def _check_contents(obj: Any, name: Any, value: Any, kind: Kind | None) -> bool:
     """
     cls = type(obj)
     spec: ClassSpec = cls.__leafwise__
-    contents: dict[str, list[Occurrence]] = {"data": [], "mark": [], "container": []}
-    for answer, part in contents_of(value):
-        contents[answer].append(part)
+    contents: defaultdict[str, list[Occurrence]] = defaultdict(list)
+    for answer, occurrence in contents_of(value):
+        contents[answer].append(occurrence)
     marks = contents["mark"]
     if marks and spec.pytree:
         raise stray_marks(cls, key_of(name), marks[0])

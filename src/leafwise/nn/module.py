@@ -35,6 +35,8 @@ class ModuleSpec(PytreeSpec):
     is_module = True
 
 
+# In the order of assignment, as in PAX: the leaves are in the order of registration.
+# States and gradients follow the module, so that their leaves can be paired.
 class Module(Pytree, order="insertion", kind=Kind.MODULE, spec=ModuleSpec):
     """Base class of modules, whose attributes are parameters, state or other modules.
 
@@ -193,6 +195,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE, spec=ModuleSpec):
         """
         node_type: NodeType = cls.__leafwise__.node_type
         children = list(children)
+        # Unflattening checks nothing, and here the arguments are the caller's own.
         if not aux_form_of(node_type).fits(node_type, len(children), aux):
             raise TreeDefError(
                 f"{cls.__qualname__} cannot be built from {len(children)} children and "

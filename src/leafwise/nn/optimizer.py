@@ -78,7 +78,13 @@ class Transformation(Protocol):
     def init(self, params: Any, /) -> Any:
         """Return the initial state for parameters."""
 
-    def update(self, updates: Any, state: Any, params: Any = None, /) -> Any:
+    def update(
+        self,
+        updates: Any,
+        state: Any,
+        params: Any = None,
+        /,
+    ) -> Any:
         """Return the updates for gradients, and the next state."""
 
 
@@ -130,7 +136,13 @@ class Optimizer(Pytree, Generic[M], spec=_OptimizerSpec):
     Modelled on `flax.nnx.Optimizer`.
     """
 
-    def __init__(self, model: M, tx: Transformation, *, wrt: Filter) -> None:
+    def __init__(
+        self,
+        model: M,
+        tx: Transformation,
+        *,
+        wrt: Filter,
+    ) -> None:
         params = state(model, wrt)
         if not len(params):
             raise ValueError(
@@ -143,15 +155,23 @@ class Optimizer(Pytree, Generic[M], spec=_OptimizerSpec):
                     f"the variable at {path} holds a {type(value).__name__}, which a "
                     "state reads as nested names; store each value in its own variable"
                 )
-        jax = real("jax")  # which compiles functions once for its own counts
+        jax = real("jax")
+        # The first step turns a number into an array: jax would compile a step twice.
         zero = 0 if jax is None else jax.numpy.zeros((), dtype="uint32")
         self.step: OptState = OptState(zero)
         self.tx = tx
         leaves, treedef = tree_flatten(tx.init(params), is_leaf=Variable)
-        self.opt_state: Any = data(treedef.unflatten(map(_opt_state, leaves)))
+        variables = [_opt_state(leaf) for leaf in leaves]
+        self.opt_state: Any = data(treedef.unflatten(variables))
         self.wrt = wrt
 
-    def update(self, model: M, grads: Any, /, **extra: Any) -> State[Any, Any]:
+    def update(
+        self,
+        model: M,
+        grads: Any,
+        /,
+        **extra: Any,
+    ) -> State[Any, Any]:
         """Update the trained values of the model and the optimizer's state, in place.
 
         Args:
@@ -183,11 +203,15 @@ class Optimizer(Pytree, Generic[M], spec=_OptimizerSpec):
         except Exception as error:  # a transformation may raise anything
             _check_trained_paths(old_state, old_values, error)
             raise
-        changes = dict(walk_state(_at_paths(_state_of(updates), old_values, "update")))
+        checked_updates = _at_paths(_state_of(updates), old_values, "update")
+        changes = dict(walk_state(checked_updates))
         new_values = {}
         for path, old in old_values.items():
             change = changes[path]
+            # As in optax, None means that there is no update.
             new_values[path] = old if change is None else tree_map(_sum, old, change)
+        # All that can fail comes before the first change, and `update` of the model
+        # itself changes all or nothing.
         for variable in (self.step, *variables):
             check_level(variable, ".value")
         write(model, from_flat_state(new_values))
@@ -204,6 +228,7 @@ def _opt_state(leaf: Any) -> OptState:
     if not isinstance(leaf, Variable):
         return OptArray(leaf)
     metadata = leaf.get_metadata()
+    # As Flax: a parameter may be sharded in another way than its moments.
     if "optimizer_sharding" in metadata:
         metadata["out_sharding"] = metadata.pop("optimizer_sharding")
     return OptVariable(leaf.get_value(), **metadata)
@@ -255,7 +280,7 @@ def _check_trained_paths(
     Raises:
         StructureError: Its state has values for other ones.
     """
-    for part in tree_leaves(opt_state, is_leaf=lambda node: isinstance(node, State)):
+    for part in tree_leaves(opt_state, is_leaf=State):
         if not isinstance(part, State):
             continue
         paths = dict(walk_state(part))
@@ -274,6 +299,7 @@ def _check_trained_paths(
 def _sum(value: Any, change: Any) -> Any:
     """Return a number with its update, of the type that it had."""
     total = value + change
+    # An update of a wider type must not change the type of the parameter.
     dtype = getattr(value, "dtype", None)
     if dtype is None or total.dtype == dtype:
         return total

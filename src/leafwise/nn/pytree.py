@@ -74,7 +74,8 @@ class PytreeSpec(ClassSpec):
         """Return the sketch of an object: its entries, but not private static ones."""
         values, fields = settle(obj)
         children = []
-        for name in sorted(values, key=lambda name: type(name) is str):  # items first
+        # Items first: they are what a container is about.
+        for name in sorted(values, key=lambda name: type(name) is str):
             key = key_of(name)
             kind = fields.kind_of(name)
             if kind.is_data:
@@ -92,7 +93,12 @@ class PytreeSpec(ClassSpec):
             children, self.node_type.keys, aux, aux.fields.child_kinds, holds
         )
 
-    def marked(self, obj: Any, key: Any, value: Any) -> Any:
+    def marked(
+        self,
+        obj: Any,
+        key: Any,
+        value: Any,
+    ) -> Any:
         """Return a value of an object, marked with the kind that it was given there."""
         kind = kinds_in(obj).get(name_of(key))
         return value if kind is None else Marked(kind, value)
@@ -116,7 +122,8 @@ class PytreeSpec(ClassSpec):
         """
         cls = self.cls
         for name in inspect.get_annotations(cls):
-            if name not in vars(cls) and hasattr(getattr(cls, name, None), "__get__"):
+            inherited = getattr(cls, name, None)
+            if name not in vars(cls) and hasattr(inherited, "__get__"):
                 setattr(cls, name, dataclasses.field())
         decorated = dataclasses.dataclass(cls, **{"repr": False, **options})
         spec: ClassSpec = decorated.__leafwise__
@@ -309,7 +316,8 @@ def _node_type_for(cls: Any, **_options: Any) -> NodeType:
     return spec.make_node_type(_PACKAGE)
 
 
-_describe(Pytree, PytreeSpec, dict.fromkeys(("pytree", "order", "strict", "kind")))
+_no_options = dict.fromkeys(("pytree", "order", "strict", "kind"))
+_describe(Pytree, PytreeSpec, _no_options)
 install(Pytree, _node_type_for, inherit=True)
 
 

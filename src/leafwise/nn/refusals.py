@@ -43,6 +43,7 @@ def refusal(
         before: The text before the name of the attribute or item.
         after: The text after it.
     """
+    # The caller only asked whether there is data; the error needs to know where.
     data = list(find_data(value))
     path = KeyPath((key, *data[0].path))
     subject = f"{before}{owner.__qualname__}{key}{after}"
@@ -58,7 +59,13 @@ def refusal(
     )
 
 
-def _ways_out(owner: type, key: Any, value: Any, *, is_whole: bool) -> list[str]:
+def _ways_out(
+    owner: type,
+    key: Any,
+    value: Any,
+    *,
+    is_whole: bool,
+) -> list[str]:
     """Return what one can do about a value with data in it.
 
     Args:

@@ -74,6 +74,9 @@ else:
     V = TypeVar("V")
 
 Path: TypeAlias = tuple[Any, ...]
+StateLike: TypeAlias = Mapping[Any, Any]
+"""A state, or nested mappings in its place."""
+
 Pair: TypeAlias = tuple[Path, Any]
 """A value with its full path."""
 
@@ -86,7 +89,7 @@ items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise")
 # ------------------------------------------------------------------------ functions
 
 
-def walk_state(state: Mapping[Any, Any]) -> Iterator[Pair]:
+def walk_state(state: StateLike) -> Iterator[Pair]:
     """Return the values of a state with their paths, in the order of insertion.
 
     Raises:
@@ -201,7 +204,7 @@ def left_over(pairs: list[Pair]) -> str:
     return "\n".join(lines)
 
 
-def as_state(state: Mapping[Any, Any]) -> State:
+def as_state(state: StateLike) -> State:
     """Convert nested mappings to a state; a state is returned unchanged.
 
     Raises:
@@ -216,7 +219,7 @@ def as_state(state: Mapping[Any, Any]) -> State:
     return root
 
 
-def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
+def to_flat_state(state: StateLike) -> FlatState:
     """Return the values of a state with their full paths, as a sequence of pairs.
 
     Args:
@@ -269,7 +272,7 @@ def from_flat_state(
     return _state_of(root)
 
 
-def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
+def to_pure_dict(state: StateLike) -> dict[Any, Any]:
     """Return a state as nested dicts with bare values in place of variables.
 
     Args:
@@ -307,7 +310,7 @@ def as_pure(tree: T) -> T:
     return pure_tree
 
 
-def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
+def replace_by_pure_dict(state: State, pure: StateLike) -> None:
     """Set the values of a state from nested dicts of bare values, in place.
 
     Variables are kept and receive the new values. A string such as `"0"`, as in
@@ -357,7 +360,7 @@ def _as_text(path: Path) -> tuple[str, ...]:
     return tuple([str(part) for part in path])
 
 
-def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) -> State:
+def map_state(function: Callable[[Path, Any], Any], state: StateLike) -> State:
     """Return a state with the results of a function of path and value.
 
     Args:
@@ -375,16 +378,20 @@ def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) ->
 
 
 @overload
-def filter_state(state: Mapping[Any, Any], only: Filter, /) -> State: ...
+def filter_state(state: StateLike, only: Filter, /) -> State: ...
 
 
 @overload
 def filter_state(
-    state: Mapping[Any, Any], first: Filter, second: Filter, /, *more: Filter
+    state: StateLike,
+    first: Filter,
+    second: Filter,
+    /,
+    *more: Filter,
 ) -> tuple[State, ...]: ...
 
 
-def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
+def filter_state(state: StateLike, *filters: Filter) -> Any:
     """Return the part of a state that a filter matches, or one part for each filter.
 
     Args:
@@ -405,7 +412,7 @@ def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
     return states[0] if len(filters) == 1 else states
 
 
-def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]:
+def split_state(state: StateLike, *filters: Filter) -> tuple[State, ...]:
     """Return one part of a state for each filter; the first matching filter applies.
 
     Args:
@@ -440,7 +447,7 @@ def merge_state(*states: Mapping[Any, Any]) -> State:
     return from_flat_state(pair for state in states for pair in walk_state(state))
 
 
-def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
+def diff_state(state: StateLike, other: StateLike) -> State:
     """Return the values of a state at paths that another state does not have.
 
     Args:
@@ -456,7 +463,7 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
     return from_flat_state(pair for pair in walk_state(state) if pair[0] not in paths)
 
 
-def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
+def restore_int_paths(pure: StateLike) -> dict[Any, Any]:
     """Return nested dicts in which string keys that are integers become ints.
 
     Args:
@@ -725,7 +732,12 @@ class _StateNodeType(NodeType):
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
         return given_keys(aux).objects
 
-    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+    def match(
+        self,
+        aux: Any,
+        arity: int,
+        node: Any,
+    ) -> Sequence[Any] | None:
         """Return the children of another state in the order of the keys of this one."""
         if type(node) is not State:
             return None

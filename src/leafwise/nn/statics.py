@@ -232,7 +232,7 @@ class Statics:
         Of mutable values, only lists of strings are compared: others may differ in ways
         that `==` does not see.
         """
-        if self.fields is not fields or not all(map(is_, self.values, values)):
+        if self.fields is not fields or not _are_identical(self.values, values):
             return False
         if self.seen is self.values:
             return True

@@ -109,7 +109,12 @@ class VariableRecord:
 
     __slots__ = ("metadata", "stamp", "value")
 
-    def __init__(self, value: Any, metadata: dict[str, Any], stamp: Any) -> None:
+    def __init__(
+        self,
+        value: Any,
+        metadata: dict[str, Any],
+        stamp: Any,
+    ) -> None:
         self.value = value
         self.metadata = metadata
         self.stamp = stamp

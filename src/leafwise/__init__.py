@@ -90,8 +90,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .ops.parallel import parallel
     from .selection.diff import tree_diff
     from .selection.edit import at, tree_update
+    from .selection.flat import from_flat, to_flat
     from .selection.merge import tree_merge
-    from .selection.names import from_flat, to_flat
     from .selection.partition import tree_combine, tree_partition
     from .show.diagram import draw
     from .show.pretty import pformat, pprint

@@ -284,3 +284,22 @@ def test_init_vars_cannot_be_rebuilt_by_init():
         lw.register_dataclass(Scaled, init=True)
     lw.register_dataclass(Scaled)
     assert lw.tree_map(lambda x: x, Scaled(3)).x == 6
+
+
+def test_a_field_that_was_never_set_is_named():
+    """By whatever reads it; what a property raises is no such field."""
+
+    @lw.dataclass
+    class Half:
+        a: int
+        b: int = lw.field(init=False)
+
+    note = (
+        "'b' is a field of test_a_field_that_was_never_set_is_named.<locals>.Half that "
+        "was never set: flattening reads all fields, so __init__ or __post_init__ has "
+        "to set it"
+    )
+    for f in (lw.tree_leaves, lw.tree_structure, lambda tree: lw.at(tree)["**"].get()):
+        with pytest.raises(AttributeError) as error:
+            f({"x": [Half(1)]})
+        assert error.value.__notes__[0] == note

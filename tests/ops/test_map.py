@@ -240,7 +240,8 @@ def test_what_is_no_function():
         TypeError,
         "'int' object is not callable",
         [
-            "the first argument is the function, the tree comes after",
+            "the first argument is the function, and the tree comes after it; got "
+            "the int 3 as the function",
             "at key path ['a']",
         ],
     )

@@ -22,7 +22,7 @@ from operator import attrgetter, methodcaller
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
-from .._text import typed_repr
+from .._text import add_note, typed_repr
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from .keys import as_key, attribute_keys, dict_keys, sequence_keys
@@ -212,7 +212,12 @@ class DataclassNodeType(BoundNodeType):
         names = (*data_fields, *meta_fields)
 
         def flatten(node: Any) -> tuple[Sequence[Any], Any]:
-            return children_of(node), aux_of(node)
+            try:
+                return children_of(node), aux_of(node)
+            except AttributeError as error:
+                if error.obj is node and error.name in names:
+                    _note_unset(error)
+                raise
 
         def flatten_first(node: Any) -> tuple[Sequence[Any], Any]:
             object.__setattr__(self, "flatten", flatten)
@@ -253,6 +258,16 @@ class DataclassNodeType(BoundNodeType):
 
     def compared_aux(self, aux: Any) -> Any:
         return self.data_fields, aux
+
+
+def _note_unset(error: AttributeError) -> None:
+    """Note on an error that an object has no value for one of its fields."""
+    name = type(error.obj).__qualname__
+    add_note(
+        error,
+        f"{error.name!r} is a field of {name} that was never set: flattening reads all "
+        "fields, so __init__ or __post_init__ has to set it",
+    )
 
 
 def _built_in_new(cls: type) -> Any:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import length_hint
 from typing import Any, Final, TypeAlias
 
-from .._text import add_note
+from .._text import add_note, short_repr
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, NONE, TUPLE
 from .keypath import ROOT, KeyPath, Link
@@ -1042,4 +1042,9 @@ def _map_deep(
 def note_argument_order(error: Exception, function: Any) -> None:
     """Note on an error that what was called is no function, if so."""
     if not callable(function):
-        add_note(error, "the first argument is the function, the tree comes after")
+        cls = type(function).__name__
+        add_note(
+            error,
+            "the first argument is the function, and the tree comes after it; got the "
+            f"{cls} {short_repr(function)} as the function",
+        )

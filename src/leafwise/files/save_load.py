@@ -20,7 +20,7 @@ from ..core.serial import write_json
 from ..core.treedef import code_of
 from ..equality.arrays import dtype_name
 from ..errors import EditError, FileError, PathError, TreeDefError
-from ..selection.names import Renaming, nest, renaming
+from ..selection.flat import Renaming, nest, renaming
 from ..selection.patterns import name_of
 from .arrays import Format, identity, is_stored, without_key_type
 from .atomic import replace_file

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         tree_diff,
     )
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
+    from .flat import FlatReport, from_flat, to_flat
     from .merge import tree_merge
-    from .names import FlatReport, from_flat, to_flat
     from .partition import (
         tree_combine,
         tree_filter,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {
     "ArrayDifference": "diff",
     "Change": "diff",
-    "FlatReport": "names",
+    "FlatReport": "flat",
     "Form": "diff",
     "Place": "diff",
     "Selection": "edit",
@@ -52,9 +52,9 @@ _HOMES: Final = {
     "TextDifference": "diff",
     "TreeDiff": "diff",
     "at": "edit",
-    "from_flat": "names",
+    "from_flat": "flat",
     "selector": "select",
-    "to_flat": "names",
+    "to_flat": "flat",
     "tree_at": "edit",
     "tree_combine": "partition",
     "tree_diff": "diff",

@@ -11,12 +11,12 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from .._records import MISSING
-from .._text import add_note
+from .._text import add_note, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..errors import EditError, PathError
+from ..errors import EditError, PathError, StructureError
 from .patterns import place_text
 from .select import is_function, read_selector
 from .targets import find_targets
@@ -43,10 +43,14 @@ def flags_of(
                 tree, (selector,), context, missing_ok=missing_ok, flat=flat
             )
             flags.append(targets.flags(treedef))
-    except (TypeError, PathError) as error:
-        if is_function(tree, context.view):
-            add_note(error, "the first argument is the tree, selectors come after")
-        raise
+    except (PathError, StructureError, TypeError) as error:
+        if not is_function(tree, context.view):
+            raise
+        order = "the first argument is the tree, and selectors come after it"
+        if isinstance(error, PathError):  # an object that can be called may be a leaf
+            add_note(error, order)
+            raise
+        raise TypeError(f"{order}; got {short_repr(tree)} as the tree") from error
     return leaves, treedef, flags
 
 

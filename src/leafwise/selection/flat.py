@@ -727,7 +727,7 @@ def nest(
             a position.
 
     Example:
-        >>> from leafwise.selection.names import nest
+        >>> from leafwise.selection.flat import nest
         >>> nest({"model.w": 1, "sizes[0]": 2, "opt[1].mu": 3}, strict=False)
         {'model': {'w': 1}, 'sizes': [2], 'opt': {1: {'mu': 3}}}
     """

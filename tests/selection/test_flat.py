@@ -1,4 +1,4 @@
-"""Flat tables: `leafwise.selection.names`."""
+"""Flat tables: `leafwise.selection.flat`."""
 
 import contextlib
 from typing import Any

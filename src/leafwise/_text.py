@@ -160,6 +160,17 @@ def join_names(names: Iterable[str]) -> str:
     return ", ".join(short_names)
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    Example:
+        >>> from leafwise._text import counted
+        >>> counted(1, "place"), counted(2, "place")
+        ('1 place', '2 places')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def nearest_names(name: str, candidates: Iterable[str]) -> list[str]:
     """Return the candidates, those most similar to a name first.
 

@@ -10,8 +10,7 @@ from hypothesis.extra import numpy as nps
 
 import leafwise as lw
 from leafwise.equality.arrays import Criteria
-from leafwise.selection import Form
-from leafwise.selection.diff import difference
+from leafwise.selection import Change, Form
 
 
 def details_of(a, b, places=3, **options):
@@ -139,7 +138,7 @@ def test_where_there_is_no_detail():
     added, removed = lw.tree_diff({"a": "x"}, {"b": "x"})
     assert added.detail() is removed.detail() is None
     assert lw.tree_diff({"a": [1]}, {"a": "x"})[0].detail() is None
-    assert difference({1}, {True}) is None
+    assert Change("value", (), {1}, {True}).detail() is None
 
 
 @given(st.text(max_size=200), st.text(max_size=100), st.text(max_size=100))
@@ -182,5 +181,6 @@ def test_nothing_is_raised():
 
     for value in (Bad(), Array(), Text("a")):
         for other in (Bad(), Array(), Text("b"), np.ones(2), "b", {1}):
-            difference(value, other, Criteria(False, 0.1, 0.0, True))
-            difference(other, value)
+            tolerance = Criteria(False, 0.1, 0.0, True)
+            Change("value", (), value, other, None, (), tolerance).detail()
+            Change("value", (), other, value).detail()

@@ -1,6 +1,7 @@
 """JSON Patches: written, read, and applied by another library."""
 
 import json
+from collections import OrderedDict, deque
 
 import pytest
 from hypothesis import given
@@ -106,7 +107,7 @@ APPENDIX = {  # of RFC 6902: what goes in, the operations, what comes out
         [op("add", "/baz", "qux", xyz=123)],
         {"foo": "bar", "baz": "qux"},
     ),
-    "A.12": ({"foo": "bar"}, [op("add", "/baz/bat", "qux")], "no value at"),
+    "A.12": ({"foo": "bar"}, [op("add", "/baz/bat", "qux")], "no match for"),
     "A.14": (
         {"/": 9, "~1": 10},
         [op("test", "/~01", 10)],
@@ -135,15 +136,18 @@ OTHERS = {
                       {"a": 1, "b": 2}),
     "a tuple": ({"a": (1, 2)}, [op("add", "/a/1", 9), op("remove", "/a/0")],
                 {"a": (9, 2)}),
-    "beyond the end": ([1], [op("add", "/2", 2)], "position 2 is beyond the end"),
-    "no position": ([1], [op("add", "/x", 2)], "'x' is not a position"),
-    "a negative one": ([1], [op("add", "/-1", 2)], "'-1' is not a position"),
-    "an exponent": ([1, 2], [op("remove", "/1e0")], "'1e0' is not a position"),
-    "leading zeros": ([1, 2], [op("replace", "/01", 2)], "'01' is not a position"),
-    "after the end": ([1], [op("remove", "/-")], "no value at"),
-    "nothing there": ({}, [op("remove", "/a")], "no value at"),
-    "not replaced": ({}, [op("replace", "/a", 1)], "no value at"),
-    "into a leaf": ({"a": 1}, [op("add", "/a/b", 1)], "which has no members"),
+    "beyond the end": ([1], [op("add", "/2", 2)], "the list at the root has 1 item"),
+    "no position": ([1], [op("add", "/x", 2)], "cannot insert at 'x'"),
+    "a negative one": ([1], [op("add", "/-1", 2)], "cannot insert at '-1'"),
+    "an exponent": ([1, 2], [op("remove", "/1e0")], "no match for '/1e0'"),
+    "leading zeros": ([1, 2], [op("replace", "/01", 2)], "no match for '/01'"),
+    "zeros, added": ([1, 2], [op("add", "/01", 2)], "cannot insert at '01'"),
+    "a hyphen": ({"-": 1}, [op("test", "/-", 1), op("move", "/b", **{"from": "/-"}),
+                           op("add", "/-", 2)], {"b": 1, "-": 2}),
+    "after the end": ([1], [op("remove", "/-")], "no match for"),
+    "nothing there": ({}, [op("remove", "/a")], "the dict at the root is empty"),
+    "not replaced": ({}, [op("replace", "/a", 1)], "no match for"),
+    "into a leaf": ({"a": 1}, [op("add", "/a/b", 1)], "into the leaf at a"),
     "the root, removed": ({}, [op("remove", "")], "the root cannot be removed"),
     "into itself": ({"a": {"b": 1}}, [op("move", "/a/b/c", **{"from": "/a"})],
                     "cannot be moved into itself"),
@@ -184,7 +188,7 @@ def test_what_is_no_patch():
     ("a", "b", "text"),
     [
         ({"a": 1}, {"a": {1, 2}}, r"cannot hold {1, 2} \(set\) at a"),
-        ([1], [1, {"x": (2,)}], r"cannot hold \(2,\) \(tuple\) at \[1\]\.x"),
+        ([1], [1, {"x": ({2},)}], r"cannot hold \{2\} \(set\) at \[1\]\.x\[0\]"),
         ({"a": 1}, {"a": float("nan")}, r"cannot hold nan \(float\) at a"),
         ({}, {"a": [{2: 1}]}, r"the key 2 at a\[0\]\[2\]"),
         ({1: [1]}, {1: [2]}, r"the key 1 at \[1\]"),
@@ -196,6 +200,17 @@ def test_what_json_cannot_hold(a, b, text):
     pair = (b, a) if isinstance(a, type) else (a, b)
     with pytest.raises(EditError, match=text):
         lw.tree_diff(*pair).to_json_patch()
+
+
+def test_containers_are_lists_and_objects():
+    """A tuple has the form that other programs read."""
+    after = {"a": (1, (2,)), "b": deque([3]), "c": OrderedDict(d=4)}
+    patch = lw.tree_diff({}, after).to_json_patch()
+    assert TreeDiff.from_json_patch(patch, {}).apply({}) == {
+        "a": [1, [2]],
+        "b": [3],
+        "c": {"d": 4},
+    }
 
 
 def test_a_patch_that_changes_only_the_type():

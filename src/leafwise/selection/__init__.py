@@ -17,17 +17,16 @@ from .._lazy import later
 
 # fmt: off
 if TYPE_CHECKING:
-    from .diff import (
+    from .diff import TreeDiff, tree_diff
+    from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
+    from .explain import (
         ArrayDifference,
         Change,
         Form,
         Place,
         SetDifference,
         TextDifference,
-        TreeDiff,
-        tree_diff,
     )
-    from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
     from .flat import FlatReport, from_flat, to_flat
     from .merge import tree_merge
     from .partition import (
@@ -41,15 +40,15 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "ArrayDifference": "diff",
-    "Change": "diff",
+    "ArrayDifference": "explain",
+    "Change": "explain",
     "FlatReport": "flat",
-    "Form": "diff",
-    "Place": "diff",
+    "Form": "explain",
+    "Place": "explain",
     "Selection": "edit",
     "Selector": "select",
-    "SetDifference": "diff",
-    "TextDifference": "diff",
+    "SetDifference": "explain",
+    "TextDifference": "explain",
     "TreeDiff": "diff",
     "at": "edit",
     "from_flat": "flat",

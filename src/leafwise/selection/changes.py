@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._hooks import description_of
 from .._records import MISSING
+from .._text import counted
 from ..core.context import Context, path_of
 from ..core.keypath import ROOT, KeyPath, Link, follow_link, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -29,6 +30,7 @@ from ..core.node import NodeType, items_by_key, with_items
 from ..core.registry import View
 from ..errors import EditError
 from ..fields import Marked
+from ..ops.inspect import how_to_register
 from .patterns import END, Step, is_number, place_text
 from .select import Place, call_at, has_kinds
 
@@ -179,7 +181,8 @@ class NodeEdits:
         below: The nodes that have edits below this one, by key.
         edits: The edits at its keys. Several at one key are insertions, but for one.
         aux: The aux data that it gets instead of its own, MISSING for none.
-        values: If it is a mapping, new values of items, which need no edit for each.
+        values: If it is a mapping, new values of items, which need no edit for each;
+            MISSING for items that are deleted.
     """
 
     __slots__ = (
@@ -232,6 +235,9 @@ class NodeEdits:
             node = call_at(self.node_type.unflatten, (self.aux, list(children)), self)
         if self.values:
             items = {**self.node_type.items(node), **self.values}
+            for key, value in self.values.items():
+                if value is MISSING:
+                    del items[key]
             node = self.node_type.from_items(self.node_type.rest(node), items)
         if not edits:
             return node
@@ -279,6 +285,7 @@ def rebuild(
     edits: LinkEdits,
     context: Context,
     record: Edited | None = None,
+    copies: dict[int, Any] | None = None,
 ) -> Tree:
     """Return a tree with edits applied.
 
@@ -287,6 +294,7 @@ def rebuild(
         edits: The edits.
         context: What is a leaf.
         record: Collects the objects that are made and that the caller then validates.
+        copies: Of a single edit, see `_edit_at`.
 
     Raises:
         EditError: Two edits are at one place, or one is inside another; or a node does
@@ -301,7 +309,7 @@ def rebuild(
         [(where, edit)] = all_edits
         place = Place(where, None)
         nodes = _nodes_on_the_way(tree, place.path, context.view)
-        return edit_at(place.link, nodes, edit, context.view, record)  # type: ignore[no-any-return]
+        return _edit_at(place.link, nodes, edit, context.view, record, copies)  # type: ignore[no-any-return]
     return apply_edits(_nodes_above(all_edits, tree, context.view), record)  # type: ignore[no-any-return]
 
 
@@ -313,13 +321,13 @@ def _nodes_on_the_way(tree: Any, path: KeyPath, view: View) -> list[Any]:
     return nodes
 
 
-def edit_at(
+def _edit_at(
     link: Link,
     nodes: Sequence[Any],
     edit: Edit,
     view: View,
-    record: Edited | None = None,
-    copies: dict[int, Any] | None = None,
+    record: Edited | None,
+    copies: dict[int, Any] | None,
 ) -> Any:
     """Return a tree with one edit applied.
 
@@ -840,12 +848,16 @@ def _new_key(
     if node_type is not None:
         cls = item_key(node, node_type) or GetAttrKey
     key = step.key
-    if type(key) is str and cls is DictKey:
+    if cls is DictKey and step.item is not None:
+        key = step.item
+    elif type(key) is str and cls is DictKey:
         key = DictKey(key)
     elif type(key) is str and cls is GetAttrKey:
         key = GetAttrKey(key)
     elif type(key) is str and is_number(key):
-        key = SequenceKey(int(key))
+        position = int(key)
+        if step.test("position", position, position, position + 1):
+            key = SequenceKey(position)
     elif type(key) is SequenceKey and cls is DictKey and key is not END:
         key = DictKey(key.idx)
     fits = type(key) is cls
@@ -854,10 +866,9 @@ def _new_key(
     if node_type is None or not fits:
         kind = "leaf" if node_type is None else type(node).__name__
         where = place_text(holder.path)
-        raise EditError(
-            f"cannot insert at {step.text!r} into the {kind} at {where}",
-            path=holder.path,
-        )
+        text = f"cannot insert at {step.text!r} into the {kind} at {where}"
+        hint = how_to_register(type(node)) if node_type is None else ""
+        raise EditError(text + (hint and f"; {hint}"), path=holder.path)
     if type(key) is not SequenceKey:
         return key
     return SequenceKey(_new_position(holder, key))
@@ -877,9 +888,8 @@ def _new_position(holder: Place, key: SequenceKey) -> int:
         position += size
     if 0 <= position <= size:
         return position
-    items = "1 item" if size == 1 else f"{size} items"
     raise EditError(
         f"cannot insert at position {key.idx}: the {type(holder.value).__name__} at "
-        f"{place_text(holder.path)} has {items}",
+        f"{place_text(holder.path)} has {counted(size, 'item')}",
         path=holder.path,
     )

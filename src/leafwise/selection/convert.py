@@ -30,7 +30,7 @@ from typing import Any, Final, NamedTuple
 
 from .._records import MISSING
 from .._runtime import late_imports
-from .._text import FAULTS, nearest_names, safe_str, short_repr
+from .._text import FAULTS, counted, nearest_names, safe_str, short_repr
 from ..core.context import Context, plain_context
 from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -126,8 +126,7 @@ def unknown_field(name: Any, names: Iterable[str]) -> str:
 
 def wrong_length(length: int, declared: int) -> str:
     """Return the part of a message about a tuple that has not the declared length."""
-    items = "1 item" if length == 1 else f"{length} items"
-    return f"it has {items}, not {declared}"
+    return f"it has {counted(length, 'item')}, not {declared}"
 
 
 def text_of(item: Any) -> str | None:

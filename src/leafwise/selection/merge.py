@@ -38,6 +38,7 @@ from .changes import (
     rebuild,
 )
 from .changes import Set as SetTo
+from .compare import differ
 from .convert import (
     UNDECLARED,
     Converter,
@@ -50,7 +51,6 @@ from .convert import (
     wrong_length,
 )
 from .descent import Descent
-from .diff import differ
 from .pairs import (
     MarksPair,
     key_of,
@@ -643,7 +643,7 @@ class _Merging:
             value = self.at_sight(place, below, above, is_typed=is_typed)
             if value is below:
                 continue
-            if value is not _PENDING and value is not MISSING and takes_values:
+            if value is not _PENDING and takes_values:
                 node.values[name] = value
                 continue
             key = name if key_class is None else key_class(name)
@@ -665,7 +665,7 @@ class _Merging:
         """Return the merge of two children that needs no place of its own.
 
         Most children are the same in both trees, are in one tree alone, or are leaves.
-        `_PENDING` for the others.
+        MISSING if none remains, `_PENDING` for all other children.
         """
         if below is above:
             return below
@@ -674,9 +674,9 @@ class _Merging:
         policy = place.policy
         if above is MISSING and policy.join in ("outer", "left"):
             return below
-        if is_typed or above is DELETE:
-            return _PENDING
-        if above is MISSING or below is MISSING:
+        if above is DELETE:
+            return MISSING
+        if is_typed or above is MISSING or below is MISSING:
             return _PENDING
         if policy.conflict != "overlay" or policy.join != "outer":
             return _PENDING

@@ -222,6 +222,27 @@ def step_of(key: Any, text: str | None = None) -> Step:
     return Step(text, _entry_test(entry, kind), key, item=item)
 
 
+def token_step(token: str) -> Step:
+    """Return the step that a part of a JSON Pointer is: a name, or a position.
+
+    Unlike a name in a pattern it has no wildcards, and `01` is no position.
+    """
+    number = int(token) if _INDEX.fullmatch(token) and token[0] != "-" else None
+
+    def test(
+        kind: str,
+        entry: Any,
+        position: int,
+        _count: int,
+    ) -> bool:
+        if kind == "position":
+            return position == number
+        return isinstance(entry, str) and entry == token
+
+    key = END if token == "-" else token
+    return Step(token, test, key, item=DictKey(token))
+
+
 # ---------------------------------------------------------------------- parsing
 
 QUOTED: Final = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"

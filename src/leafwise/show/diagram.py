@@ -10,11 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from .._text import counted
 from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..fields import Kind
-from ..selection.diff import Change, TreeDiff, counted, lines_of
+from ..selection.diff import TreeDiff
 from ..selection.edit import Selection
+from ..selection.explain import Change, lines_of
 from ..selection.patterns import place_text
 from ..selection.select import read_selector
 from .colors import LOOKS, Paint

@@ -18,7 +18,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
-from ..selection.diff import SIGNS, Change, form_of
+from ..selection.explain import SIGNS, Change, form_of
 from .outline import BRANCH, Item
 from .sketch import label_of
 from .text import clipped

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from .._text import escape_controls, escape_lines, safe_repr, safe_str
+from .._text import counted, escape_controls, escape_lines, safe_repr, safe_str
 from ..core.context import context_of
 from ..core.keys import GetAttrKey, SequenceKey
 from ..core.registry import GLOBAL
@@ -16,8 +16,9 @@ from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
 from ..errors import PathError
 from ..fields import Kind
-from ..selection.diff import SIGNS, TreeDiff, counted, describe_change
+from ..selection.diff import TreeDiff
 from ..selection.edit import Selection
+from ..selection.explain import SIGNS, explain
 from ..selection.patterns import place_text
 from .colors import LOOKS
 from .fold import fold, is_plain_leaf, key_text, type_text
@@ -319,7 +320,7 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
         f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>',
     ]
     for change in diff[:most]:
-        text = describe_change(change)
+        text = explain(change)
         sign = SIGNS[change.kind]
         note = f"to [{change.index}]" if change.kind == "moved" else text.note
         if text.more:

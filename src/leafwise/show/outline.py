@@ -20,7 +20,7 @@ from ..core.keys import GetAttrKey
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
 from ..fields import Kind
-from ..selection.diff import has_few_elements
+from ..selection.explain import has_few_elements
 from .sketch import Arrays, Child, Sketch, label_of, leaf_text, sketch_of
 from .text import leaves_text
 

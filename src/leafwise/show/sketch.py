@@ -19,7 +19,7 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
 from ..fields import Kind
-from ..selection.diff import array_text
+from ..selection.explain import array_text
 
 
 Arrays: TypeAlias = Literal["short", "values"]

@@ -22,8 +22,8 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import has_memory, instance_of, shape_of, size_of
 from ..fields import Kind
-from ..selection.diff import form_of
 from ..selection.edit import Selection
+from ..selection.explain import form_of
 from ..selection.patterns import name_of, place_text
 from .outline import fair_share
 from .page import caption, framed

@@ -16,14 +16,9 @@ from ..core.treedef import PyTreeDef
 from ..equality import arrays
 from ..equality.arrays import Criteria, is_array
 from ..equality.leaves import Comparison
-from ..selection.diff import (
-    Change,
-    changes_between,
-    form_of,
-    headline,
-    lines_of_all,
-    tree_diff,
-)
+from ..selection.compare import changes_between
+from ..selection.diff import tree_diff
+from ..selection.explain import Change, form_of, headline, lines_of_all
 
 
 _MAX_DIFFERENCES: Final = 20

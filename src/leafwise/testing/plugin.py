@@ -13,7 +13,8 @@ from typing import Any
 from .._text import FAULTS, short_repr
 from ..core.context import Context, context_of
 from ..equality.leaves import Comparison
-from ..selection.diff import Change, changes_between, headline, lines_of_all
+from ..selection.compare import changes_between
+from ..selection.explain import Change, headline, lines_of_all
 
 
 def pytest_assertrepr_compare(

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from .._lazy import real
-from .._text import safe_str, short_repr, typed_repr
+from .._text import counted, safe_str, short_repr, typed_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Functions, NodeType
 from ..core.register import DataclassNodeType, FunctionNodeType, StaticNodeType
@@ -24,7 +24,6 @@ from ..equality import exact
 from ..equality.arrays import is_array
 from ..equality.leaves import are_same
 from ..ops.inspect import explain_leaf
-from ..selection.diff import counted
 
 
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:

@@ -22,7 +22,7 @@ from ..core.register import DataclassNodeType
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array, library_of
-from ..selection.diff import form_of
+from ..selection.explain import form_of
 
 
 if TYPE_CHECKING:

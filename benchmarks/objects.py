@@ -336,6 +336,19 @@ def compiled_call(jit: Callable[..., Any], model: Any) -> Call:
     return lambda: function(model, x)
 
 
+def compiled_tree_call(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function by Flax's jit for trees, which knows no shared references."""
+    return nnx.jit(function, graph=False)
+
+
+def call_tree_jit() -> Functions:
+    """Call a function compiled by `nn.jit`, and by Flax for models that are trees."""
+    return {
+        "leafwise": compiled_call(nn.jit, dense_layers(nn, nn.Param)),
+        "flax": compiled_call(compiled_tree_call, dense_layers(nnx, nnx.Param)),
+    }
+
+
 def call_own_jit() -> Functions:
     """Call a function compiled by the `jit` of each library."""
     return {
@@ -415,6 +428,7 @@ def call_jax_jit(
 
 COMPILED_CALLS: dict[str, Workload] = {
     "call of `nn.jit`, 100 layers of Params": call_own_jit,
+    "call of `nn.jit`, beside `nnx.jit(graph=False)`": call_tree_jit,
     "step by `nn.jit`, 100 layers of Params": step_own_jit,
     "empty step by `nn.jit`, 5 blocks": empty_step(5),
     "empty step by `nn.jit`, 50 blocks": empty_step(50),

@@ -92,7 +92,24 @@ def test_unknown_options_are_refused(transform, option):
 def notes_on_arguments(error):
     """Return our notes; jax adds some of its own."""
     notes = getattr(error, "__notes__", [])
-    return [note for note in notes if note.startswith("argument ")]
+    return [note for note in notes if " of type " in note]
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        self.w = nn.Param(1.0)
+
+    def grow(self, by):
+        return by
+
+
+def first(*rest, x=None):
+    return rest[0]
+
+
+def shape_of(function):
+    """Return what takes arguments as the results of other transforms do."""
+    return lambda *args, **kwargs: nn.eval_shape(function, *args, **kwargs)
 
 
 class TestWithJax:
@@ -135,10 +152,56 @@ class TestWithJax:
         with pytest.raises(TypeError, match="function") as caught:
             nn.jit(function)({"name": "a", "x": 1.0})
         [note] = notes_on_arguments(caught.value)
-        assert note.startswith("argument 0 at ('name',) of ")
-        assert "is a str, which jax cannot trace" in note
+        location = f"{__file__}:{function.__code__.co_firstlineno}"
+        assert note.startswith("config['name'] of ")
+        assert f"function at {location} is of type str, which jax cannot trace" in note
         assert "static_argnames" in note
+        assert "leafwise.Pytree" in note
         assert nn.jit(function)({"x": 1.0}) == 1.0
+
+    @pytest.mark.parametrize(
+        ("call", "name"),
+        [
+            (lambda transform, layer: transform(layer.grow)({"n": "a"}), "by['n']"),
+            (lambda transform, layer: transform(first)(1.0, ["a"]), "rest[1][0]"),
+            (lambda transform, layer: transform(first)(x=["a"]), "x[0]"),
+        ],
+    )
+    @pytest.mark.parametrize("transform", [nn.jit, nn.remat, nn.vmap, shape_of])
+    def test_arguments_have_the_names_of_parameters(self, transform, call, name):
+        with pytest.raises(TypeError) as caught:
+            call(transform, Layer())
+        [note] = notes_on_arguments(caught.value)
+        assert note.startswith(f"{name} of ")
+
+    @pytest.mark.parametrize("transform", [nn.jit, nn.jit(donate_argnums=0), nn.remat])
+    def test_jax_names_values_by_parameters(self, transform):
+        def function(model, config):
+            return 1 if model.layers[0].w > config["n"] else 2
+
+        model = nn.Module()
+        model.layers = nn.List([Layer()])
+        with pytest.raises(Exception, match=r"Attempted boolean") as caught:
+            transform(function)(model, {"n": 1.0})
+        assert "arguments.config['n']" in str(caught.value)
+        assert ".model.layers[0].w" in str(caught.value)
+
+    def test_grad_names_what_it_cannot_differentiate(self):
+        def function(model, x):
+            return model.w
+
+        layer = Layer()
+        layer.w[...] = 3
+        for arguments, argnums, name in (
+            ((layer, 1.0), 0, "model.w"),
+            ((layer, {"n": 1}), 1, "x['n']"),
+            ((layer, {"n": "a"}), 1, "x['n']"),
+        ):
+            with pytest.raises(TypeError) as caught:
+                nn.grad(function, argnums)(*arguments)
+            [note] = notes_on_arguments(caught.value)
+            assert note.startswith(f"{name} of ")
+            assert "wrt" in note
 
     def test_errors_of_a_function_get_no_note(self):
         def function(x):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.flatgraph import LastGraph, Reference, flatten_graph
+from leafwise.nn.flatgraph import Reference, flatten_graph
+from leafwise.nn.transforms.lastgraph import LastGraph
 
 
 class Plain(lw.Pytree):

@@ -283,9 +283,7 @@ def test_a_bound_method_carries_its_object(jax):
     assert nn.remat(one.grow)(1.0) is one
     assert nn.vmap(one.__call__)(jax_ones((3, 2))).tolist() == [[4, 4]] * 3
     assert nn.grad(lambda x: one(x).sum())(jax_ones(2)).tolist() == [4, 4]
-    with pytest.raises(
-        ValueError, match=r"the object that the function is bound to at \('w',\)"
-    ):
+    with pytest.raises(ValueError, match=r"self\.w"):
         nn.vmap(one.grow)(jax_ones((3, 2)))
     before = one.w.value
     x = jax_ones(2)
@@ -300,8 +298,8 @@ def test_errors_about_axes_name_arguments(jax):
     cases = [
         (
             lambda: nn.vmap(lambda a, b: a, (0, {"k": [0]}))(x, {"k": (x,)}),
-            "in_axes is not a prefix of the structure it applies to at argument 1 at "
-            "('k',): expected list of length 1, got tuple of length 1",
+            "in_axes is not a prefix of the structure it applies to at b['k']: "
+            "expected list of length 1, got tuple of length 1",
         ),
         (
             lambda: nn.vmap(lambda a: [a], out_axes=(0,))(x),
@@ -310,9 +308,8 @@ def test_errors_about_axes_name_arguments(jax):
         ),
         (
             lambda: nn.vmap(lambda a, b: 1, (0, None))(one, {"k": [one]}),
-            "the Model at argument 0 is the same object as the one at argument 1 at "
-            "('k', 0), and can only be mapped in one way: argument 0 at ('w',) has "
-            "axis 0, and argument 1 at ('k', 0, 'w') has axis None",
+            "a and b['k'][0] are the same Model, which can only be mapped in one way: "
+            "a.w has axis 0, and b['k'][0].w has axis None",
         ),
     ]
     for call, message in cases:
@@ -321,11 +318,11 @@ def test_errors_about_axes_name_arguments(jax):
     for call, where in (  # the text is jax's, with our name of the value in it
         (
             lambda: nn.vmap(lambda a: {"x": [a]}, 0, {"x": None})(x),
-            r"the result at \('x', 0\)",
+            r"the result\['x'\]\[0\]",
         ),
         (
             lambda: nn.vmap(lambda m, x: m.grow(x), (None, 0))(one, x),
-            r"argument 0 at \('w',\)",
+            r"'m\.w'",
         ),
     ):
         with pytest.raises(ValueError, match=where):
@@ -351,9 +348,9 @@ def test_errors_about_arguments_name_the_option(jax):
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             jit(lambda m, x: x, **options)
-    with pytest.raises(ValueError, match=r"^argument 0 is static, but its values may"):
+    with pytest.raises(ValueError, match=r"^m of .* is static, but its values may"):
         jit(lambda m, x: x, static_argnums=0)(one, 1.0)
-    with pytest.raises(ValueError, match=r"^keyword x is static and cannot be hashed"):
+    with pytest.raises(ValueError, match=r"^x of .* is static and cannot be hashed"):
         jit(lambda m, x: x, static_argnames="x")(one, x=[1])
     with pytest.raises(TypeError, match="a transform takes a function, got int: 3"):
         jit(3)

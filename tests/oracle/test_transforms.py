@@ -140,7 +140,7 @@ def test_vmap(jax):
     assert fixed.w.value.tolist() == [1.0, 1.0]
     with pytest.raises(
         ValueError,
-        match="the Layer at argument 0 is the same object as the one at argument 1",
+        match="batched and fixed are the same Layer, which can only",
     ):
         nn.vmap(f, in_axes=(0, None, 1))(batched, batched, x)
     with pytest.raises(

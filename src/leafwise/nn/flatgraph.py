@@ -5,10 +5,6 @@ a `Reference` stands where an object occurs again, and a `Constant` where a valu
 part of the structure. Objects and variables are numbered in the order in which a walk
 meets them; a reference has the number of its object. A variable is a node with one
 leaf. Paths are tuples of names, positions and keys.
-
-A training loop passes the same model again and again. So the structure of the last
-graph is tried first: `LastGraph` reads the values by it, and notices where the graph
-has another class, key or static value by now, or other shared references.
 """
 
 from __future__ import annotations
@@ -18,15 +14,14 @@ from operator import is_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, TypeVar
 
-from .._hooks import Description, Displayable, hooks
-from .._runtime import add_class
+from .._hooks import Description, Displayable
 from .._text import safe_repr
 from ..core.keypath import KeyPath
 from ..core.matching import code_text
 from ..core.node import NodeType
 from ..core.reference import Structure, steps_of, structure_of
 from ..core.register import ComparableStaticNodeType
-from ..core.registry import GLOBAL, Mode, View, current, declare_namespace, install
+from ..core.registry import GLOBAL, Mode, declare_namespace, install
 from ..core.treedef import PyTreeDef, code_of, treedef_of
 from ..core.words import WORDS, Brackets, Words, brackets
 from ..equality import exact
@@ -36,7 +31,7 @@ from ..show.sketch import Child, Sketch
 from .checks import holds_data, looks_like_array, node_type_of
 from .instance import OBJECTS, is_unchecked, parts_of
 from .statics import Statics, snapshot
-from .variables import Variable, aux_of, bare, make_variable, metadata_in
+from .variables import Variable, make_variable, metadata_in
 
 
 __all__ = ["GraphDef"]
@@ -67,7 +62,7 @@ class Reference:
     """A place where an object stands again; its number is the aux data."""
 
 
-class _PlaceNodeType(NodeType):
+class PlaceNodeType(NodeType):
     """The node type of places without children."""
 
     def same(self, a: Any, b: Any) -> bool:
@@ -82,11 +77,11 @@ def _place_brackets(node_type: NodeType, aux: Any, _arity: int) -> Brackets:
     return f"{sign}{safe_repr(aux)}", None, ""
 
 
-WORDS[_PlaceNodeType] = Words(brackets=_place_brackets)
+WORDS[PlaceNodeType] = Words(brackets=_place_brackets)
 
 _PACKAGE: Final = __name__.partition(".")[0]
-install(Constant, _PlaceNodeType, where=_PACKAGE)
-install(Reference, _PlaceNodeType, where=_PACKAGE)
+install(Constant, PlaceNodeType, where=_PACKAGE)
+install(Reference, PlaceNodeType, where=_PACKAGE)
 declare_namespace(OBJECTS, dispatch=node_type_of)  # where treedefs find them again
 CONSTANT: Final = node_type_of(Constant)
 REFERENCE: Final = node_type_of(Reference)
@@ -195,7 +190,7 @@ def _graphdef_of(treedef: PyTreeDef) -> GraphDef:
 
 def _brackets(node_type: NodeType, aux: Any, arity: int) -> Brackets:
     """Return the text around the children of a node; its class and its keys."""
-    if isinstance(node_type, _PlaceNodeType):
+    if isinstance(node_type, PlaceNodeType):
         return brackets(node_type, aux, arity)
     name = node_type.class_of(aux).__name__
     static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
@@ -267,12 +262,12 @@ def are_identical(a: Structure, b: Structure) -> bool:
     return (
         node_type is other_node_type
         and len(structures) == len(other_structures)
-        and _is_identical_aux(node_type, aux, other_aux)
+        and is_identical_aux(node_type, aux, other_aux)
         and all(map(are_identical, structures, other_structures))
     )
 
 
-def _is_identical_aux(node_type: NodeType, a: Any, b: Any) -> bool:
+def is_identical_aux(node_type: NodeType, a: Any, b: Any) -> bool:
     """Return whether aux data are the same, with the very values in the same order."""
     if a is b:
         return True
@@ -344,22 +339,23 @@ class FlatGraph:
                 return CONSTANT, snapshot(value), []
             self._add_value(value, path, holder)
             return None
-        number = self._numbers.get(id(value))
-        if number is not None:
-            self.again.append((number, path, holder))
-            return REFERENCE, number, []
         if node_type.fill is None:
             return self._visit_container(value, node_type, path, place)
-        self._numbers[id(value)] = len(self.tracked)
+        count = len(self.tracked)
+        number = self._numbers.setdefault(id(value), count)
+        if number != count:
+            self.again.append((number, path, holder))
+            return REFERENCE, number, []
+        children, statics = node_type.flatten(value)
         self.tracked.append(value)
         self.first.append(path)
-        if issubclass(cls, Variable):
-            metadata = aux_of(value)
-            self.statics.append(metadata)
-            self._add_value(value, path, holder)
-            return node_type, metadata, [None]
-        children, statics = node_type.flatten(value)
         self.statics.append(statics)
+        if issubclass(cls, Variable):
+            # as `_add_value`; a call for each variable would take a twentieth of a walk
+            self.leaves.append(value)
+            self.paths.append(path)
+            self.holders.append(holder)
+            return node_type, statics, [None]
         place_inside = _CHECKED
         if is_unchecked(cls):
             place_inside = _UNCHECKED
@@ -483,129 +479,3 @@ def unflatten_graph(
         return node_type.fill(node, statics, list(map(build, structures)))
 
     return build(structure)
-
-
-# ---------------------------------------------------------------------- the last graph
-
-
-class LastGraph:
-    """Flattens graphs that mostly have the structure of the one before."""
-
-    def __init__(self) -> None:
-        # One tuple, since other threads replace both at once. At first that of a leaf.
-        self._last: tuple[GraphDef[Any], _Reader | None] = (GraphDef(None), None)
-
-    def flatten(self, root: Any) -> tuple[GraphDef[Any], list[Any], list[Any]]:
-        """Return the structure of a graph, its values, and its objects by number.
-
-        Args:
-            root: A container with objects in it.
-        """
-        last_graphdef, reader = self._last
-        if reader is not None:
-            contents = reader.read(root)
-            if contents is not None:
-                return last_graphdef, *contents
-        flat = flatten_graph(root, traced=True)
-        values = list(map(bare, flat.leaves))
-        if are_identical(structure_in(last_graphdef), flat.structure):
-            return last_graphdef, values, flat.tracked
-        graphdef = flat.graphdef
-        # The containers of unchecked objects are flattened by what is in them.
-        reader = None if flat.has_unchecked else _Reader(flat.structure)
-        self._last = (graphdef, reader)
-        return graphdef, values, flat.tracked
-
-
-class _Reader:
-    """Reads graphs of one structure.
-
-    Args:
-        structure: The structure; no object in it is unchecked.
-    """
-
-    __slots__ = ("_leaf_types", "_structure", "_view")
-
-    def __init__(self, structure: Structure) -> None:
-        self._structure = structure
-        self._view: View = current.view
-        self._leaf_types: set[type] = set()
-
-    def read(self, root: Any) -> tuple[list[Any], list[Any]] | None:
-        """Return the values of a graph and its objects by number.
-
-        Args:
-            root: A container of the class that the structure begins with.
-
-        Returns:
-            None if the graph has, or may have, another structure.
-        """
-        if self._structure is None or current.view is not self._view:
-            return None
-        values: list[Any] = []
-        tracked: list[Any] = []
-        if not self._read_below(self._structure, root, values, tracked):
-            return None
-        if len(set(map(id, tracked))) != len(tracked):  # one stands in two places
-            return None
-        return values, tracked
-
-    def _read_below(
-        self, structure: Node, node: Any, values: list[Any], tracked: list[Any]
-    ) -> bool:
-        """Append what is below a node; return whether it fits the structure."""
-        node_type, aux, structures = structure
-        contents = None
-        if node_type.fill is not None and hooks.reader is not None:
-            # as `node_type.flatten` begins, without two calls for each object
-            fields = aux.fields
-            if fields.read is not None and node._leafwise.fields is fields:
-                contents = fields.read(node)
-        children, own_aux = contents or node_type.flatten(node)
-        has_same_aux = own_aux is aux or _is_identical_aux(node_type, own_aux, aux)
-        if not has_same_aux or len(children) != len(structures):
-            return False
-        # as many; `strict` would take a tenth of the time
-        for child, child_structure in zip(children, structures):  # noqa: B905
-            cls = type(child)
-            if child_structure is None:
-                if cls not in self._leaf_types and not self._is_leaf(cls):
-                    return False
-                values.append(child)
-                continue
-            child_node_type, child_aux, _ = child_structure
-            if child_node_type.fill is not None:
-                if cls is not child_node_type.cls:
-                    return False
-                tracked.append(child)
-                if isinstance(child, Variable):
-                    record = child._leafwise
-                    has_metadata = record.metadata or child_aux.values
-                    if has_metadata and not _is_identical_aux(
-                        child_node_type, aux_of(child), child_aux
-                    ):
-                        return False
-                    values.append(record.value)
-                    continue
-            elif type(child_node_type) is _PlaceNodeType:
-                if not _is_in_place(child_node_type, child_aux, child, tracked):
-                    return False
-                continue
-            elif cls is not child_node_type.class_of(child_aux):
-                return False
-            if not self._read_below(child_structure, child, values, tracked):
-                return False
-        return True
-
-    def _is_leaf(self, cls: type) -> bool:
-        if node_type_of(cls) is not None or not is_traceable(cls):
-            return False
-        add_class(self._leaf_types, cls)
-        return True
-
-
-def _is_in_place(node_type: NodeType, aux: Any, value: Any, tracked: list[Any]) -> bool:
-    """Return whether a value is the object or the constant that a structure has."""
-    if node_type is REFERENCE:
-        return value is tracked[aux]
-    return exact.same(value, aux, typed=True)

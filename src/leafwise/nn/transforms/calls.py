@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,9 +22,13 @@ from types import FunctionType, MethodType
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from ..._hooks import hooks
-from ..._text import safe_repr, typed_repr
+from ..._text import add_note, escape_controls, safe_repr, typed_repr
+from ...core.keys import GetAttrKey
+from ...core.node import NodeType
+from ...core.reference import Structure
 from ...core.register import ComparableStaticNodeType
 from ...core.registry import install
+from ...equality import exact
 from ...errors import TraceError
 from ..checks import DataNode, check_level, find_data, set_stamp, stamp_of
 from ..flatgraph import (
@@ -37,6 +42,7 @@ from ..flatgraph import (
     unflatten_graph,
 )
 from ..graph import clone
+from ..instance import parts_of
 from ..pytree import Pytree
 from ..spec import spec_of
 from ..variables import Variable, bare, set_raw_value
@@ -50,32 +56,14 @@ Call: TypeAlias = Callable[..., Any]
 Path: TypeAlias = tuple[Any, ...]
 Roots: TypeAlias = tuple[tuple[Any, ...], dict[str, Any], Any]
 
+Static: TypeAlias = dict[Path, Any]
+
 ARGS: Final = 0
 KWARGS: Final = 1
 BOUND: Final = 2
 RESULT: Final = 3
 """What a path begins with: before a position, a name, and what is in the object that
 the function is bound to, and in the result."""
-
-
-def place_name(path: Path) -> str:
-    """Return in words where a value stands.
-
-    Example:
-        >>> from leafwise.nn.transforms.calls import place_name
-        >>> place_name((0, 1, "k"))
-        "argument 1 at ('k',)"
-    """
-    root, *parts = path
-    if root == ARGS:
-        name = f"argument {parts.pop(0)}" if parts else "argument "
-    elif root == KWARGS:
-        name = f"keyword {parts.pop(0)}" if parts else "keyword "
-    elif root == BOUND:
-        name = "the object that the function is bound to"
-    else:
-        name = "the result"
-    return f"{name} at {tuple(parts)}" if parts else name
 
 
 # --------------------------------------------------------------- functions and objects
@@ -158,6 +146,169 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
     return call, (inner_bound, [arguments[name] for name in names])
 
 
+class UserFunction:
+    """A function that a transform calls on copies.
+
+    Args:
+        function: The function; objects are taken out of it as by `unbind`.
+
+    Attributes:
+        function: The function as it was given.
+        call: Takes what the function is bound to before the arguments.
+        bound: What it is bound to.
+    """
+
+    def __init__(self, function: Call) -> None:
+        self.function: Call = function
+        call, bound = unbind(function)
+        self.call: Call = call
+        self.bound: Any = bound
+
+    def named(self, inside: Call) -> Call:
+        """Return a function for jax, whose messages name the user's in its place."""
+        renamed: Any = wraps(self.function)(inside)
+        # The signature stays its own: by it jax finds the arguments that are donated.
+        renamed.__signature__ = inspect.Signature.from_callable(
+            inside, follow_wrapped=False
+        )
+        return inside
+
+    def __str__(self) -> str:
+        """Return the name of the function, with its file and line."""
+        function: Any = self.function
+        while isinstance(function, functools.partial):
+            function = function.func
+        function = inspect.unwrap(function)
+        if not hasattr(function, "__qualname__"):  # a module that is called
+            function = type(function).__call__
+        code = getattr(function, "__code__", None)
+        name = escape_controls(function.__qualname__)
+        return (
+            name
+            if code is None
+            else f"{name} at {code.co_filename}:{code.co_firstlineno}"
+        )
+
+    @functools.cached_property
+    def _parameters(self) -> list[inspect.Parameter]:
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # such as a function that is written in C
+            return []
+        return list(signature.parameters.values())
+
+    def place_name(self, path: Path, structure: Structure = None) -> str:
+        """Return what stands at a path as in the code of the function.
+
+        Args:
+            path: The path; it begins with one of the numbers above.
+            structure: The structure of arguments, keywords, and what is bound. Without
+                it, attributes look like items.
+
+        Example:
+            >>> from leafwise.nn.transforms.calls import UserFunction
+            >>> function = UserFunction(lambda model, config: None)
+            >>> function.place_name((0, 1, "layers", 0))
+            "config['layers'][0]"
+        """
+        root, *parts = path
+        if structure is not None:
+            structure = structure[2][root]
+        if root == BOUND or not parts:
+            name = "self" if isinstance(self.function, MethodType) else _ROOTS[root]
+            return name + path_text(parts, structure)
+        part, *parts = parts
+        if structure is not None:
+            structure = _child_at(structure, part)[1]
+        name = part if root == KWARGS else self._name_of_argument(part)
+        return name + path_text(parts, structure)
+
+    def _name_of_argument(self, position: int) -> str:
+        if position < len(self._parameters):
+            parameter = self._parameters[position]
+            if parameter.kind in _POSITIONAL:
+                return parameter.name
+        for first, parameter in enumerate(self._parameters):
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                return f"{parameter.name}[{position - first}]"
+        return f"args[{position}]"
+
+    def note_untraceable(
+        self, error: TypeError, graphdef: GraphDef[Any], values: Iterable[Any], way: str
+    ) -> None:
+        """Note on an error which argument has a value that jax cannot trace, if any.
+
+        Args:
+            error: The error.
+            graphdef: The structure of `(args, kwargs, bound)`.
+            values: Its values.
+            way: What to do, besides putting the value into a pytree.
+        """
+        for path, value in zip(graphdef.paths, values, strict=True):
+            if dtype_of(value) is None:
+                name = self.place_name(path, structure_in(graphdef))
+                add_note(
+                    error,
+                    f"{name} of {self} is of type {type(value).__name__}, which jax "
+                    f"cannot trace: {way}, or put the value into a static attribute of "
+                    "a leafwise.Pytree",
+                )
+                return
+
+
+def dtype_of(value: Any) -> Any:
+    """Return the dtype that a value has for jax, None if jax cannot trace it."""
+    try:
+        return sys.modules["jax"].eval_shape(_identity, value).dtype
+    except TypeError:
+        return None
+
+
+BIND: Final = "bind it with functools.partial"
+"""What to do with a value where a transform has no static arguments."""
+
+_ROOTS: Final = (
+    "the arguments",
+    "the keywords",
+    "the object that the function is bound to",
+    "the result",
+)
+_POSITIONAL: Final = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+
+
+def _identity(value: R) -> R:
+    return value
+
+
+def path_text(path: Iterable[Any], structure: Structure = None) -> str:
+    """Return a path as code: `.layers[0].w`.
+
+    Args:
+        path: Names, positions and keys.
+        structure: The structure that they lead through, which knows attributes from
+            items.
+    """
+    texts = []
+    for part in path:
+        text, structure = _child_at(structure, part)
+        texts.append(text)
+    return "".join(texts)
+
+
+def _child_at(structure: Structure, part: Any) -> tuple[str, Structure]:
+    """Return the key of a child as text, and its structure, None if it has none."""
+    if structure is not None:
+        node_type, aux, children = structure
+        parts = parts_of(node_type, aux, len(children))
+        if part in parts:
+            index = parts.index(part)
+            return str(node_type.keys(aux, len(children))[index]), children[index]
+    return f"[{safe_repr(part)}]", None
+
+
 def pure(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that works on copies of its arguments.
 
@@ -199,6 +350,108 @@ def pure(function: Callable[P, R]) -> Callable[P, R]:
 
 
 # -------------------------------------------------------------- calling on copies
+
+
+def put_static(
+    static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Put static arguments, which were taken out, back into a call."""
+    return (
+        tuple(static.get((ARGS, n), value) for n, value in enumerate(args)),
+        {name: static.get((KWARGS, name), value) for name, value in kwargs.items()},
+    )
+
+
+class CallKey:
+    """The static part of a call: what decides whether jax compiles again.
+
+    Attributes:
+        function: The function, which names the values; it is not compared.
+        graphdef: The structure of `(args, kwargs, bound)`.
+        donated: The indexes of the values that are donated.
+        static: The static arguments, by place.
+        whole: Whether all values come out, also those that are as they were.
+    """
+
+    __slots__ = ("_hash", "donated", "function", "graphdef", "static", "whole")
+
+    def __init__(
+        self,
+        function: UserFunction,
+        graphdef: GraphDef[Any],
+        donated: tuple[int, ...] = (),
+        static: Static | None = None,
+        whole: bool = False,
+    ) -> None:
+        self.function: UserFunction = function
+        self.graphdef: GraphDef[Any] = graphdef
+        self.donated: tuple[int, ...] = donated
+        self.static: Static = static or {}
+        self.whole: bool = whole
+        self._hash: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not CallKey:
+            return NotImplemented
+        if self is other:
+            return True
+        return (
+            self.graphdef == other.graphdef
+            and self.donated == other.donated
+            and self.whole == other.whole
+            and exact.same(self.static, other.static, typed=True)
+        )
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            digest = exact.digest(self.static, typed=True)
+            self._hash = hash((self.graphdef, self.donated, self.whole, digest))
+        return self._hash
+
+    def names(self, is_donated: bool) -> list[GetAttrKey]:
+        """Return keys for the values, by which jax's messages name them."""
+        structure = structure_in(self.graphdef)
+        donated = set(self.donated)
+        return [
+            GetAttrKey(self.function.place_name(path, structure))
+            for index, path in enumerate(self.graphdef.paths)
+            if (index in donated) is is_donated
+        ]
+
+
+class CallValues:
+    """The values of a call with its static part: a node that jax flattens.
+
+    Attributes:
+        key: The static part.
+        is_donated: Whether these are the values that are donated, or the others.
+        values: The values.
+    """
+
+    __slots__ = ("is_donated", "key", "values")
+
+    def __init__(self, key: CallKey, is_donated: bool, values: Any) -> None:
+        self.key: CallKey = key
+        self.is_donated: bool = is_donated
+        self.values: Any = values
+
+
+class _CallValuesNodeType(NodeType):
+    """The node type of `CallValues`."""
+
+    aux_compares_itself = True
+
+    def flatten(self, node: CallValues) -> tuple[Sequence[Any], Any]:
+        return node.values, (node.key, node.is_donated)
+
+    def unflatten(self, aux: Any, children: Any) -> CallValues:
+        key, is_donated = aux
+        return CallValues(key, is_donated, children)
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        key, is_donated = aux
+        names: Sequence[Any] = key.names(is_donated)
+        return names
 
 
 Store = tuple[int, Any, int]
@@ -254,22 +507,24 @@ put into, and returns whether the value may stay in the caller's hands."""
 
 
 def call_on_copies(
-    call: Call,
+    function: UserFunction,
     graphdef: GraphDef,
     values: Sequence[Any],
     *,
     keep: Keep,
     groups: Groups = ONE_GROUP,
+    static: Static | None = None,
     split_result: Callable[[Any], tuple[Any, Any]] | None = None,
 ) -> tuple[Any, Changes, list[Named]]:
     """Call a function on objects that are rebuilt for it.
 
     Args:
-        call: The function; it takes what it is bound to before the arguments.
+        function: The function.
         graphdef: The structure of `(args, kwargs, bound)`.
         values: Its values, without variables.
         keep: Says which values that were not changed need not come out.
         groups: The lists that values are put into.
+        static: Arguments that are not in the graph.
         split_result: Takes what the function returns, and returns what is not
             flattened, and the rest; by default None and all of it.
 
@@ -280,13 +535,16 @@ def call_on_copies(
         TraceError: The function returns an object that is captured, or leaves a
             traced value in something static.
     """
-    roots: Roots = unflatten_graph(structure_in(graphdef), values, are_bare=True)
+    structure = structure_in(graphdef)
+    roots: Roots = unflatten_graph(structure, values, are_bare=True)
     args, kwargs, bound = roots
     before = flatten_graph(roots, traced=True)
     watched = flatten_graph((before.tracked, None), traced=True)
     list_of_call = groups.of_call(roots)
 
-    result = call(bound, *args, **kwargs)
+    if static:
+        args, kwargs = put_static(static, args, kwargs)
+    result = function.call(bound, *args, **kwargs)
 
     unflattened = None
     if split_result is not None:
@@ -302,25 +560,39 @@ def call_on_copies(
         return (*before.first[parts[0]], *parts[1:])
 
     indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
-    _refuse_leaks(after, indexes, lambda path: place_name(call_path(path)))
+    objects_after, result_after = children_of(after.structure)
+
+    def name_of(path: Path) -> str:
+        """Return the name of a place in the arguments, or in the result."""
+        is_result, *parts = path
+        if is_result:
+            return f"the result{path_text(parts, result_after)}"
+        number, *parts = parts
+        name = function.place_name(before.first[number], structure)
+        return name + path_text(parts, children_of(objects_after)[number])
+
+    _refuse_leaks(after, indexes, name_of)
     paths = list(map(call_path, after.paths))
     lists_of = [
         (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
     ]
     objects_before, _ = children_of(watched.structure)
-    objects_after, _ = children_of(after.structure)
     is_same = all(map(is_, watched.tracked, after.tracked)) and are_identical(
         objects_before, objects_after
     )
     lists: list[Named] = [OrderedDict() for _ in range(groups.count)]
     inputs: list[int | None] = []
     for index, leaf, path, number in zip(
-        _unchanged(values, before, after), after.leaves, paths, lists_of, strict=True
+        _unchanged(values, before, after),
+        after.leaves,
+        after.paths,
+        lists_of,
+        strict=True,
     ):
         is_kept = index is not None and keep(index, number)
         inputs.append(index if is_kept else None)
         if not is_kept:
-            lists[number][len(inputs), place_name(path)] = bare(leaf)
+            lists[number][len(inputs), name_of(path)] = bare(leaf)
     # The values that come out are numbered through all lists, one after the other.
     positions = list(accumulate(map(len, lists), initial=0))
     sources: list[int] = []
@@ -506,6 +778,6 @@ def _at(source: int, outputs: Sequence[Any], inputs: Any) -> Any:
     return outputs[source] if source >= 0 else inputs[~source]
 
 
-install(
-    Changes, ComparableStaticNodeType, bridge=True, where=__name__.partition(".")[0]
-)
+_PACKAGE: Final = __name__.partition(".")[0]
+install(Changes, ComparableStaticNodeType, bridge=True, where=_PACKAGE)
+install(CallValues, _CallValuesNodeType, bridge=True, where=_PACKAGE)

@@ -7,6 +7,7 @@ other values, and the changes that the function makes, pass through unchanged.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import (
     Any,
@@ -22,7 +23,7 @@ from typing import (
 )
 
 from ..._lazy import need
-from ..._text import safe_repr, typed_repr
+from ..._text import add_note, safe_repr, typed_repr
 from ...fields import Kind
 from ..filters import Filter, judge, predicate
 from ..flatgraph import FlatGraph, flatten_graph, kinds_of, unflatten_graph
@@ -32,10 +33,11 @@ from ..variables import Param, Variable, bare
 from .calls import (
     ARGS,
     Call,
+    UserFunction,
     call_on_copies,
     check_options,
+    dtype_of,
     put_back,
-    unbind,
     with_value,
     wraps,
 )
@@ -165,7 +167,7 @@ def value_and_grad(
     if len(filters) != len(numbers):
         raise ValueError(f"wrt has {len(filters)} filters for {len(numbers)} argnums")
     selections = list(zip(numbers, map(predicate, filters), strict=True))
-    call, bound = unbind(function)
+    user_function = UserFunction(function)
     options["has_aux"] = True  # the changes to objects are auxiliary data to jax
 
     def split_result(result: Any) -> tuple[Any, Any]:
@@ -181,7 +183,7 @@ def value_and_grad(
     @wraps(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         jax = need("jax", "nn.grad")
-        flat = flatten_graph((args, kwargs, bound), traced=True)
+        flat = flatten_graph((args, kwargs, user_function.bound), traced=True)
         graphdef = flat.graphdef
         inputs = list(map(bare, flat.leaves))
         targets = _targets(flat, args, selections)
@@ -194,7 +196,7 @@ def value_and_grad(
             for index, value in zip(indexes, variables, strict=True):
                 values[index] = value
             number, changes, lists = call_on_copies(
-                call,
+                user_function,
                 graphdef,
                 values,
                 keep=lambda _index, _list: True,
@@ -202,8 +204,13 @@ def value_and_grad(
             )
             return number, (changes, lists)
 
-        differentiate = jax.value_and_grad(pure, **options)
-        output, derivatives = differentiate([inputs[index] for index in indexes])
+        differentiate = jax.value_and_grad(user_function.named(pure), **options)
+        try:
+            output, derivatives = differentiate([inputs[index] for index in indexes])
+        except TypeError as error:
+            if not allow_int:
+                _note_type(error, user_function, flat, indexes)
+            raise
         value, (changes, lists) = output
         aux = put_back(changes, lists, inputs, flat.tracked)
         by_index = dict(zip(indexes, derivatives, strict=True))
@@ -215,6 +222,33 @@ def value_and_grad(
         return result, gradients[0] if is_single else gradients
 
     return differentiated
+
+
+def _note_type(
+    error: TypeError, function: UserFunction, flat: FlatGraph, indexes: Sequence[int]
+) -> None:
+    """Note on an error which value jax cannot differentiate, if there is one.
+
+    Args:
+        error: The error.
+        function: The function.
+        flat: The arguments.
+        indexes: The indexes of what is differentiated.
+    """
+    numpy = sys.modules["jax"].numpy
+    for index in indexes:
+        value = bare(flat.leaves[index])
+        dtype = dtype_of(value)
+        if dtype is None or not numpy.issubdtype(dtype, numpy.inexact):
+            name = function.place_name(flat.paths[index], flat.structure)
+            type_name = type(value).__name__ if dtype is None else dtype.name
+            add_note(
+                error,
+                f"{name} of {function} is of type {type_name}, by which jax cannot "
+                "differentiate: choose other arguments (argnums), or some values of "
+                "this one (wrt)",
+            )
+            return
 
 
 Target: TypeAlias = tuple[list[int], Callable[[list[Any]], Any]]

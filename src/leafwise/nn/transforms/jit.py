@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import (
     Any,
     Final,
@@ -23,25 +23,27 @@ from typing import (
 )
 
 from ..._lazy import need
-from ..._text import add_note, short_repr
-from ...core.register import ComparableStaticNodeType
-from ...core.registry import install
-from ...equality import exact
-from ..flatgraph import GraphDef, LastGraph
+from ..._text import short_repr
+from ..flatgraph import GraphDef
 from .calls import (
     ARGS,
+    BIND,
     KWARGS,
     Call,
+    CallKey,
+    CallValues,
     Changes,
     Path,
+    Static,
+    UserFunction,
     call_on_copies,
     check_options,
     has_objects,
-    place_name,
     put_back,
-    unbind,
+    put_static,
     wraps,
 )
+from .lastgraph import LastGraph
 
 
 __all__ = ["eval_shape", "jit", "remat"]
@@ -51,7 +53,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 Numbers: TypeAlias = int | Iterable[int] | None
 Names: TypeAlias = str | Iterable[str] | None
-Static: TypeAlias = dict[Path, Any]
 
 
 class ArgumentSelection:
@@ -156,46 +157,11 @@ _NAMED: Final = (
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, _NAMED[0])
 
 
-class CallKey:
-    """The static part of a call beside the structures; a node without leaves.
-
-    Together with the structures and shapes it decides whether jax compiles again.
-
-    Attributes:
-        donated: The indexes of the values that are donated.
-        static: The static arguments, by place.
-        whole: Whether all values come out, also those that are as they were.
-    """
-
-    __slots__ = ("donated", "static", "whole")
-
-    def __init__(self, donated: tuple[int, ...], static: Static, whole: bool) -> None:
-        self.donated: tuple[int, ...] = donated
-        self.static: Static = static
-        self.whole: bool = whole
-
-    def __iter__(self) -> Iterator[Any]:
-        """Yield what `==` compares."""
-        yield self.donated
-        yield self.static
-        yield self.whole
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not CallKey:
-            return NotImplemented
-        return exact.same(tuple(self), tuple(other), typed=True)
-
-    def __hash__(self) -> int:
-        return exact.digest(tuple(self), typed=True)
-
-
-install(
-    CallKey, ComparableStaticNodeType, bridge=True, where=__name__.partition(".")[0]
-)
-
-
 def take_static(
-    selection: ArgumentSelection, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: UserFunction,
+    selection: ArgumentSelection,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> tuple[Static, tuple[Any, ...], dict[str, Any]]:
     """Take the static arguments out of a call.
 
@@ -217,25 +183,16 @@ def take_static(
             hash(value)
         except TypeError as error:
             raise ValueError(
-                f"{place_name(place)} is static and cannot be hashed: {error}"
+                f"{function.place_name(place)} of {function} is static and cannot be "
+                f"hashed: {error}"
             ) from None
         if has_objects(value):
             raise ValueError(
-                f"{place_name(place)} is static, but its values may change: it is or "
-                f"contains objects ({short_repr(value)}). Pass it as an ordinary "
-                "argument; its static fields stay static"
+                f"{function.place_name(place)} of {function} is static, but its values "
+                f"may change: it is or contains objects ({short_repr(value)}). Pass it "
+                "as an ordinary argument; its static fields stay static"
             )
     return static, *put_static(dict.fromkeys(static), args, kwargs)
-
-
-def put_static(
-    static: Static, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Put the static arguments back into a call."""
-    return (
-        tuple(static.get((ARGS, n), value) for n, value in enumerate(args)),
-        {name: static.get((KWARGS, name), value) for name, value in kwargs.items()},
-    )
 
 
 class _Plan:
@@ -250,25 +207,16 @@ class _Plan:
     def __init__(
         self, function: Call, static: ArgumentSelection, donated: ArgumentSelection
     ) -> None:
-        call, bound = unbind(function)
-        self.call = call
-        self.bound = bound
+        self.function = UserFunction(function)
         self.static = static
         self.donated = donated
-        self.last = LastGraph()
-        # The graphdef of the last call, and the indexes of its donated values.
-        self._donated_in: tuple[GraphDef[Any] | None, tuple[int, ...]] = (None, ())
+        self._last_graph = LastGraph()
+        self._last_key = CallKey(self.function, GraphDef(None))
 
-        def inside(graphdef: Any, key: Any, values: Any, donated: Any) -> Any:
-            return self.run(graphdef, key, values, donated)
+        def inside(arguments: CallValues, donated: CallValues | None) -> Any:
+            return self.run(arguments, donated)
 
-        # jax's messages name the wrapped function, and its file and line. The
-        # signature must stay ours: jax resolves `donate_argnums` by it.
-        renamed: Any = wraps(function)(inside)
-        renamed.__signature__ = inspect.Signature.from_callable(
-            inside, follow_wrapped=False
-        )
-        self.inside: Call = renamed
+        self.inside: Call = self.function.named(inside)
 
     def split(
         self,
@@ -276,7 +224,7 @@ class _Plan:
         kwargs: dict[str, Any],
         *,
         whole: bool = False,
-    ) -> tuple[tuple[list[Any], list[Any]], tuple[Any, ...]]:
+    ) -> tuple[tuple[list[Any], list[Any]], tuple[CallValues, CallValues | None]]:
         """Return the values and the objects of a call, and the arguments of `inside`.
 
         Args:
@@ -284,18 +232,25 @@ class _Plan:
             kwargs: The keyword arguments.
             whole: Whether all values are to come out, also those that are kept.
         """
-        static, args, kwargs = take_static(self.static, args, kwargs)
-        graphdef, values, tracked = self.last.flatten((args, kwargs, self.bound))
-        inputs = (values, tracked)
-        donated = self._donated_indexes(graphdef, len(args))
-        key = None
-        if donated or static or whole:
-            key = CallKey(donated, static, whole)
-        donated_values = [values[index] for index in donated]
-        if donated:
-            others = set(range(len(values))).difference(donated)
-            values = [values[index] for index in sorted(others)]
-        return inputs, (graphdef, key, values, donated_values)
+        static: Static = {}
+        if self.static:
+            static, args, kwargs = take_static(self.function, self.static, args, kwargs)
+        roots = (args, kwargs, self.function.bound)
+        graphdef, values, tracked = self._last_graph.flatten(roots)
+        key = self._last_key
+        if key.graphdef is not graphdef:
+            donated = self._donated_indexes(graphdef, len(args))
+            key = CallKey(self.function, graphdef, donated)
+            self._last_key = key
+        if static or whole:
+            key = CallKey(self.function, graphdef, key.donated, static, whole)
+        if not key.donated:
+            return (values, tracked), (CallValues(key, False, values), None)
+        others = sorted(set(range(len(values))).difference(key.donated))
+        return (values, tracked), (
+            CallValues(key, False, [values[index] for index in others]),
+            CallValues(key, True, [values[index] for index in key.donated]),
+        )
 
     def _donated_indexes(self, graphdef: GraphDef[Any], count: int) -> tuple[int, ...]:
         """Return the indexes of the values in donated arguments.
@@ -306,83 +261,53 @@ class _Plan:
         """
         if not self.donated:
             return ()
-        last_graphdef, indexes = self._donated_in
-        if last_graphdef is not graphdef:
-            indexes = tuple(
-                index
-                for index, path in enumerate(graphdef.paths)
-                if self.donated.means(path, count)
-            )
-            self._donated_in = (graphdef, indexes)
-        return indexes
+        return tuple(
+            index
+            for index, path in enumerate(graphdef.paths)
+            if self.donated.means(path, count)
+        )
 
     def run(
-        self,
-        graphdef: GraphDef,
-        key: CallKey | None,
-        others: list[Any],
-        donated_values: list[Any],
+        self, arguments: CallValues, donated: CallValues | None
     ) -> tuple[Changes, list[Any]]:
         """Run the function on what `split` returned; jax compiles this."""
-        key = CallKey((), {}, False) if key is None else key
-        donated = dict(zip(key.donated, donated_values, strict=True))
-        static = key.static
-        whole = key.whole
-        remaining = iter(others)
-        count = len(others) + len(donated)
-        values = [
-            donated[index] if index in donated else next(remaining)
-            for index in range(count)
-        ]
+        key = arguments.key
+        values = list(arguments.values)
+        if donated is not None:
+            # in ascending order, so that each is in its place when it is inserted
+            for index, value in zip(key.donated, donated.values, strict=True):
+                values.insert(index, value)
 
-        def call(bound: Any, *args: Any, **kwargs: Any) -> Any:
-            args, kwargs = put_static(static, args, kwargs)
-            return self.call(bound, *args, **kwargs)
+        donated_indexes = set(key.donated)
 
         def keep(index: int, _list: int) -> bool:
-            return not whole and index not in donated
+            return not key.whole and index not in donated_indexes
 
-        return call_on_copies(call, graphdef, values, keep=keep)[1:]
+        _, changes, lists = call_on_copies(
+            self.function, key.graphdef, values, keep=keep, static=key.static
+        )
+        return changes, lists
 
-    def around(self, transformed: Call) -> Call:
-        """Return the function of objects for what jax made of `inside`."""
+    def around(self, transformed: Call, option: str) -> Call:
+        """Return the function of objects for what jax made of `inside`.
+
+        Args:
+            transformed: What jax made.
+            option: The option that names static arguments.
+        """
 
         def call(*args: Any, **kwargs: Any) -> Any:
             (values, tracked), inputs = self.split(args, kwargs)
             try:
                 changes, lists = transformed(*inputs)
             except TypeError as error:
-                _note_untraceable(error, self.inside, inputs[0].paths, values)
+                graphdef = inputs[0].key.graphdef
+                way = f"name the argument in {option}"
+                self.function.note_untraceable(error, graphdef, values, way)
                 raise
             return put_back(changes, lists, values, tracked)
 
         return call
-
-
-def _note_untraceable(
-    error: TypeError,
-    function: Call,
-    paths: Iterable[Path],
-    values: Iterable[Any],
-) -> None:
-    """Note on an error which argument has a value that jax cannot trace, if any has."""
-    eval_shape = need("jax", "nn.jit").eval_shape
-    for path, value in zip(paths, values, strict=True):
-        try:
-            eval_shape(_identity, value)
-        except TypeError:
-            name = function.__qualname__
-            add_note(
-                error,
-                f"{place_name(path)} of {name} is a {type(value).__name__}, "
-                "which jax cannot trace: name the argument in static_argnames, or put "
-                "the value into a static attribute of a leafwise.Pytree",
-            )
-            return
-
-
-def _identity(value: T) -> T:
-    return value
 
 
 # -------------------------------------------------------------------------------- jit
@@ -472,10 +397,10 @@ def jit(function: Call | None = None, /, **options: Unpack[JitOptions]) -> Any:
         names = ", ".join(map(repr, sorted(common, key=str)))
         raise ValueError(f"an argument cannot be static and donated at once: {names}")
     plan = _Plan(function, static, donated)
-    number = 3 if donated else None  # of the argument of `inside` with donated values
+    number = 1 if donated else None  # of the argument of `inside` with donated values
     jax = need("jax", "nn.jit")
     compiled = jax.jit(plan.inside, donate_argnums=number, **jax_options)
-    return wrap(plan.around(compiled))
+    return wrap(plan.around(compiled, "static_argnames"))
 
 
 # ----------------------------------------------------------------- remat, eval_shape
@@ -545,7 +470,7 @@ def remat(function: Call | None = None, /, **options: Unpack[RematOptions]) -> A
     donated = ArgumentSelection("donate", function, {})
     plan = _Plan(function, static, donated)
     recomputed = jax.checkpoint(plan.inside, **jax_options)
-    return wrap(plan.around(recomputed))
+    return wrap(plan.around(recomputed, "static_argnums"))
 
 
 def eval_shape(function: Callable[..., R], /, *args: Any, **kwargs: Any) -> R:
@@ -572,8 +497,13 @@ def eval_shape(function: Callable[..., R], /, *args: Any, **kwargs: Any) -> R:
     """
     no_arguments = ArgumentSelection("static", function, {})
     plan = _Plan(function, no_arguments, no_arguments)
-    _, inputs = plan.split(args, kwargs, whole=True)
+    (values, _), inputs = plan.split(args, kwargs, whole=True)
     jax = need("jax", "nn.eval_shape")
-    changes, lists = jax.eval_shape(plan.inside, *inputs)
+    try:
+        changes, lists = jax.eval_shape(plan.inside, *inputs)
+    except TypeError as error:
+        graphdef = inputs[0].key.graphdef
+        plan.function.note_untraceable(error, graphdef, values, BIND)
+        raise
     result: R = put_back(changes, lists, (), ())
     return result

@@ -31,7 +31,6 @@ from ..checks import DataNode, node_type_of
 from ..filters import Filter, partition
 from ..flatgraph import (
     FlatGraph,
-    GraphDef,
     flatten_graph,
     kinds_of,
     unflatten_graph,
@@ -40,18 +39,21 @@ from ..instance import below
 from ..variables import Variable, bare
 from .calls import (
     ARGS,
+    BIND,
     BOUND,
     KWARGS,
     RESULT,
     Call,
+    CallKey,
+    CallValues,
     Groups,
     Path,
     Roots,
+    UserFunction,
     call_on_copies,
     check_options,
-    place_name,
+    path_text,
     put_back,
-    unbind,
     with_value,
     wraps,
 )
@@ -142,8 +144,8 @@ def vmap(
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    groups = AxisGroups(in_axes, out_axes)
-    call, bound = unbind(function)
+    user_function = UserFunction(function)
+    groups = AxisGroups(user_function, in_axes, out_axes)
 
     @wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -151,34 +153,47 @@ def vmap(
             arguments = inspect.signature(function).bind(*args, **kwargs)
             args = arguments.args
             kwargs = arguments.kwargs
-        return _mapped(call, (args, kwargs, bound), groups, options)
+        roots = (args, kwargs, user_function.bound)
+        return _mapped(user_function, roots, groups, options)
 
     return mapped
 
 
-def _mapped(call: Call, roots: Roots, groups: AxisGroups, options: VmapOptions) -> Any:
+def _mapped(
+    function: UserFunction, roots: Roots, groups: AxisGroups, options: VmapOptions
+) -> Any:
     """Return the result of a mapped function, and write back what it changed."""
     jax = need("jax", "nn.vmap")
     flat = flatten_graph(roots, traced=True)
     inputs = list(map(bare, flat.leaves))
     places = groups.of_call(roots)
     axes = [groups.inputs[places(path)] for path in flat.paths]
-    _refuse_two_ways(flat, places, groups)
+    _refuse_two_ways(function, flat, places, groups)
     axes_of_lists = groups.inputs + groups.outputs
+    key = CallKey(function, flat.graphdef)
 
     def keep(index: int, number: int) -> bool:
         return bool(axes[index] == axes_of_lists[number])
 
-    def pure(graphdef: GraphDef, values: list[Any]) -> Any:
-        return call_on_copies(call, graphdef, values, keep=keep, groups=groups)[1:]
+    def pure(arguments: CallValues) -> Any:
+        _, changes, lists = call_on_copies(
+            function, key.graphdef, arguments.values, keep=keep, groups=groups
+        )
+        return changes, lists
 
     transformed = jax.vmap(
-        pure, in_axes=(None, axes), out_axes=(None, axes_of_lists), **options
+        function.named(pure),
+        in_axes=(CallValues(key, False, axes),),
+        out_axes=(None, axes_of_lists),
+        **options,
     )
     try:
-        changes, lists = transformed(flat.graphdef, inputs)
+        changes, lists = transformed(CallValues(key, False, inputs))
+    except TypeError as error:
+        function.note_untraceable(error, key.graphdef, inputs, BIND)
+        raise
     except ValueError as error:
-        _note_axes(error, flat.paths, inputs, axes)
+        _note_axes(error, function, flat, inputs, axes)
         raise
     return put_back(changes, lists, inputs, flat.tracked)
 
@@ -189,17 +204,18 @@ _MAX_NOTED: Final = 8
 
 def _note_axes(
     error: ValueError,
-    paths: Sequence[Path],
+    function: UserFunction,
+    flat: FlatGraph,
     values: Sequence[Any],
     axes: Sequence[Any],
 ) -> None:
     """Note the shapes and axes of the mapped values on an error, if they do not fit.
 
-    jax names the values by their position in a list that its caller never sees.
+    jax names no value that has too few axes.
     """
     lines = []
     sizes = set()
-    for path, value, axis in zip(paths, values, axes, strict=True):
+    for path, value, axis in zip(flat.paths, values, axes, strict=True):
         if axis is None:
             continue
         shape = tuple(getattr(value, "shape", ()))
@@ -207,20 +223,28 @@ def _note_axes(
             sizes.add(shape[axis])
         else:
             sizes.add(None)  # there is no such axis
-        lines.append(f"  {place_name(path)}: shape {shape}, axis {axis}")
+        name = function.place_name(path, flat.structure)
+        lines.append(f"  {name}: shape {shape}, axis {axis}")
     if len(sizes) < 2 and None not in sizes:  # an error of the function
         return
     if len(lines) > _MAX_NOTED:
         lines[_MAX_NOTED:] = [f"  and {len(lines) - _MAX_NOTED} more"]
-    add_note(error, "\n".join(["vmap maps these values:", *lines]))
+    title = f"vmap maps these values of {function}:"
+    add_note(error, "\n".join([title, *lines]))
 
 
-def _refuse_two_ways(flat: FlatGraph, places: Places, groups: AxisGroups) -> None:
+def _refuse_two_ways(
+    function: UserFunction, flat: FlatGraph, places: Places, groups: AxisGroups
+) -> None:
     """Refuse objects that occur in two places with different axes.
 
     Raises:
         ValueError: There is one.
     """
+
+    def name_of(path: Path) -> str:
+        return function.place_name(path, flat.structure)
+
     for number, again, _ in flat.again:
         first = flat.first[number]
         for path in flat.paths:
@@ -232,11 +256,12 @@ def _refuse_two_ways(flat: FlatGraph, places: Places, groups: AxisGroups) -> Non
             axis_again = groups.inputs[index]
             if axis != axis_again:
                 cls = type(flat.tracked[number])
+                place = name_of(path).removeprefix(name_of(first))
                 raise ValueError(
-                    f"the {cls.__name__} at {place_name(first)} is the same object as "
-                    f"the one at {place_name(again)}, and can only be mapped in one "
-                    f"way: {place_name(path)} has axis {axis}, and "
-                    f"{place_name(other)} has axis {axis_again}"
+                    f"{name_of(first)} and {name_of(again)} are the same "
+                    f"{cls.__name__}, which can only be mapped in one way: "
+                    f"{name_of(path)} has axis {axis}, and {name_of(again)}{place} "
+                    f"has axis {axis_again}"
                 )
 
 
@@ -295,6 +320,7 @@ def prefix_leaves(
     spec: Any,
     value: Any = _ANY,
     path: Path = (),
+    name_of: Callable[[Path], str] = str,
     visited: set[int] | None = None,
 ) -> Iterator[tuple[Path, Any]]:
     """Yield the paths and the leaves of a prefix tree.
@@ -306,6 +332,7 @@ def prefix_leaves(
         spec: The prefix tree.
         value: The tree that it has to be a prefix of; by default any.
         path: The path of `value`.
+        name_of: Takes a path, and returns what stands there in words.
         visited: The ids of the objects that were visited.
 
     Raises:
@@ -335,7 +362,7 @@ def prefix_leaves(
         if not is_same_type or values.keys() != children.keys():
             expected = describe(spec, current.view)
             actual = describe(value, current.view)
-            where = f" at {place_name(path)}" if len(path) > 1 else ""
+            where = f" at {name_of(path)}" if len(path) > 1 else ""
             raise StructureError(
                 f"{name} is not a prefix of the structure it applies to{where}: "
                 f"expected {expected}, got {actual}",
@@ -343,7 +370,10 @@ def prefix_leaves(
                 actual=actual,
             )
     for part, child in children.items():
-        yield from prefix_leaves(name, child, values[part], (*path, part), visited)
+        child_path = (*path, part)
+        yield from prefix_leaves(
+            name, child, values[part], child_path, name_of, visited
+        )
 
 
 class Places:
@@ -353,10 +383,18 @@ class Places:
         name: The name of the option.
         paths: The paths that the lists stand for.
         start: The index of the first list.
+        name_of: Takes a path, and returns what stands there in words.
     """
 
-    def __init__(self, name: str, paths: Iterable[Path], start: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        paths: Iterable[Path],
+        start: int,
+        name_of: Callable[[Path], str],
+    ) -> None:
         self._name = name
+        self._name_of = name_of
         self._indexes = {path: start + index for index, path in enumerate(paths)}
 
     def __call__(self, path: Path) -> int:
@@ -367,7 +405,7 @@ class Places:
         """
         index = self.find(path)
         if index is None:
-            raise StructureError(f"{self._name} has no entry for {place_name(path)}")
+            raise StructureError(f"{self._name} has no entry for {self._name_of(path)}")
         return index
 
     def find(self, path: Path) -> int | None:
@@ -383,6 +421,7 @@ class AxisGroups(Groups):
     """The lists that values are put into: one for each leaf of `in_axes`, `out_axes`.
 
     Args:
+        function: The function that is mapped.
         args: The axes of positional arguments; if it is a tuple, with an entry for
             each.
         out: The axes of results.
@@ -392,7 +431,8 @@ class AxisGroups(Groups):
         outputs: For each list of values from results, the axis.
     """
 
-    def __init__(self, args: Any, out: Any) -> None:
+    def __init__(self, function: UserFunction, args: Any, out: Any) -> None:
+        self._function = function
         self._args = args
         self._out = out
         self.inputs: list[Any] = [leaf for _, leaf in prefix_leaves("in_axes", args)]
@@ -415,10 +455,21 @@ class AxisGroups(Groups):
             raise StructureError(
                 f"in_axes is of length {len(spec)}, and there are {len(args)} arguments"
             )
-        paths = [path for path, _ in prefix_leaves("in_axes", spec, args, (ARGS,))]
-        return Places("in_axes", [*paths, (KWARGS,), (BOUND,)], 0)
+
+        def name_of(path: Path) -> str:
+            # for errors alone, so the structure is not needed before
+            return self._function.place_name(path, flatten_graph(roots).structure)
+
+        leaves = prefix_leaves("in_axes", spec, args, (ARGS,), name_of)
+        paths = [path for path, _ in leaves]
+        return Places("in_axes", [*paths, (KWARGS,), (BOUND,)], 0, name_of)
 
     def of_result(self, result: Any, /) -> Places:
         """Return which list each value of a result is put into."""
-        leaves = prefix_leaves("out_axes", self._out, result, (RESULT,))
-        return Places("out_axes", [path for path, _ in leaves], len(self.inputs))
+
+        def name_of(path: Path) -> str:
+            return f"the result{path_text(path[1:], flatten_graph(result).structure)}"
+
+        leaves = prefix_leaves("out_axes", self._out, result, (RESULT,), name_of)
+        paths = [path for path, _ in leaves]
+        return Places("out_axes", paths, len(self.inputs), name_of)

@@ -117,7 +117,7 @@ def need(module: str, what: str, extra: str = "") -> Any:
         ) from None
 
 
-def is_traced() -> bool:
+def is_compiling() -> bool:
     """Return whether torch's compiler is tracing this call.
 
     It can trace neither locks nor caches that use the addresses of objects.

@@ -269,7 +269,7 @@ class NoneNodeType(NodeType):
 R = TypeVar("R")
 
 
-class Sealed:
+class WrappedPartial:
     """Wraps a `functools.partial` so that an outer one does not absorb it.
 
     Two of them are equal when the wrapped partials are made of equal parts.
@@ -279,7 +279,7 @@ class Sealed:
         self.func = func
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not Sealed:
+        if type(other) is not WrappedPartial:
             return NotImplemented
         return exact.same(self.func, other.func)
 
@@ -323,7 +323,7 @@ class Partial(functools.partial[R], Generic[R]):
     ) -> Partial[R]:
         """Fill in the arguments; a partial is wrapped, not absorbed."""
         if isinstance(func, functools.partial):
-            func = Sealed(func)
+            func = WrappedPartial(func)
         if cls is Partial:
             _announce_partial()
         return super().__new__(cls, func, *args, **keywords)

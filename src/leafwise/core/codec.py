@@ -451,7 +451,7 @@ FORMS: Final[dict[type, Form]] = {
     SequenceKey: _PATH_KEY,
     GetAttrKey: _PATH_KEY,
     FlattenedIndexKey: _PATH_KEY,
-    builtins.Sealed: Form(_attributes("func")),
+    builtins.WrappedPartial: Form(_attributes("func")),
     **{
         cls: Form(lambda value: dict(value).items())
         for cls in builtins.MAPPINGS

@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
-from .._lazy import is_traced
+from .._lazy import is_compiling
 from .._records import Frozen
 from .._text import safe_repr
 
@@ -240,7 +240,7 @@ def _shared(key: Callable[[int], T], length: int) -> tuple[T, ...]:
 
 def _positions(key: Callable[[int], T], length: int) -> tuple[T, ...]:
     """Return the keys of that many children, shared if they are not too many."""
-    if length <= _MAX_SHARED and not is_traced():
+    if length <= _MAX_SHARED and not is_compiling():
         return _shared(key, length)
     return tuple(map(key, range(length)))
 
@@ -283,7 +283,7 @@ def item_keys(entries: tuple[Any, ...]) -> tuple[DictKey, ...]:
         return tuple(map(DictKey, entries))
     keys = _cached_items.get(entries)
     if keys is None:
-        key_of: Any = DictKey if is_traced() else _shared_key
+        key_of: Any = DictKey if is_compiling() else _shared_key
         keys = tuple(map(key_of, entries))
         _cache(_cached_items, entries, keys)
     return keys
@@ -423,7 +423,7 @@ are_plain: Final = frozenset({str, int}).issuperset
 
 def _cache(cache: dict[Any, Any], keys: tuple[Any, ...], value: Any) -> None:
     """Put a value into a cache, unless there are too many keys."""
-    if len(keys) <= _MAX_KEYS and not is_traced():
+    if len(keys) <= _MAX_KEYS and not is_compiling():
         if len(cache) >= _MAX_CACHED:
             cache.clear()
         cache[keys] = value

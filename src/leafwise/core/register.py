@@ -208,7 +208,7 @@ class DataclassNodeType(BoundNodeType):
         if put is None:
             is_plain = getattr(cls, "__setattr__", None) is object.__setattr__
             put = setattr if is_plain else object.__setattr__
-        put_attribute = put
+        put_attribute = put  # a name of which type checkers know that it is not None
         names = (*data_fields, *meta_fields)
 
         def flatten(node: Any) -> tuple[Sequence[Any], Any]:
@@ -220,6 +220,7 @@ class DataclassNodeType(BoundNodeType):
                 raise
 
         def flatten_first(node: Any) -> tuple[Sequence[Any], Any]:
+            # the check costs more than the flattening, and once is enough for a class
             object.__setattr__(self, "flatten", flatten)
             _warn_of_lost(node, {*names, *drop_fields})
             return flatten(node)
@@ -233,7 +234,8 @@ class DataclassNodeType(BoundNodeType):
 
         def unflatten(aux: Any, children: Any) -> Any:
             node = new_instance(cls)
-            for name, value in zip(names, (*children, *aux) if aux else children):  # noqa: B905
+            values = (*children, *aux) if aux else children
+            for name, value in zip(names, values):  # noqa: B905  # as many, always
                 put_attribute(node, name, value)
             if set_dropped is not None:
                 set_dropped(node)

@@ -121,6 +121,8 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     stack = [tree]
     subtrees: list[Any] = []
     children: Sequence[Any] | None
+    # From the last node to the first, so that children are pushed in their order. Of
+    # the `run` leaves before a node of the code, its last children are some or all.
     for run, node_type, arity, aux in reversed(code):
         node = stack.pop()
         if node_type is DICT and type(node) is dict and len(node) == arity:
@@ -267,9 +269,14 @@ def leaf_path(code: Code, index: int) -> KeyPath:
     """Return the key path of the leaf with that index."""
     end = 0
     for position, entry in enumerate(code):
-        end += entry[0]
+        run = entry[0]
+        end += run
         if end > index:
-            return _path_of_subtree(code[position:], end - 1 - index - entry[0])
+            # This node is the first one after the leaf, which is one of its run. The
+            # leaves of the run to the right of it come to the negative number when the
+            # run is added to it.
+            leaves_to_the_right = end - 1 - index
+            return _path_of_subtree(code[position:], leaves_to_the_right - run)
     return ROOT
 
 

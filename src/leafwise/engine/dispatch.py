@@ -24,7 +24,7 @@ from types import FunctionType
 from typing import Any, Final, TypeAlias
 
 from .._hooks import hooks
-from .._lazy import is_traced
+from .._lazy import is_compiling
 from .._runtime import Guard
 from ..core.builtins import BUILTINS, ContainerNodeType, MappingNodeType
 from ..core.registry import View, view_of
@@ -43,7 +43,7 @@ from .plan import Part, make_plan, structure_key
 from .predicates import predicate_of_answers
 from .read import attribute_builder, object_reader
 from .settings import settings
-from .structure import Structure
+from .structure import CompiledStructure
 from .text import forget_files
 
 
@@ -53,7 +53,7 @@ Key: TypeAlias = "tuple[Any, ...]"
 # ------------------------------------------------------------------- counting uses
 
 _NEVER: Final = math.inf
-_AT_ONCE: Final = math.inf
+_AT_ONCE: Final = math.inf  # as many uses as one likes: more than any limit
 """So many uses make each structure due, except those that are never compiled."""
 
 
@@ -149,7 +149,9 @@ class _Candidate:
 
     __slots__ = ("calls_user", "flatten", "structure", "successor", "successor_alike")
 
-    def __init__(self, structure: Structure, flatten: Any, *, asks: bool) -> None:
+    def __init__(
+        self, structure: CompiledStructure, flatten: Any, *, asks: bool
+    ) -> None:
         self.structure = structure
         self.flatten = flatten
         self.calls_user = asks or structure.plan.root.calls_user
@@ -175,7 +177,7 @@ class Candidates:
 
     def __init__(self, *, asks: bool) -> None:
         self.asks = asks
-        self.by_structure: dict[Structure, _Candidate] = {}
+        self.by_structure: dict[CompiledStructure, _Candidate] = {}
         self.last: Any = None
         self.flatten: Any = self.choose
         self.misses = 0
@@ -214,7 +216,7 @@ class Candidates:
             self.flatten = candidate.flatten  # nothing to choose, until a miss
         return result
 
-    def note(self, structure: Structure, flatten: Any) -> None:
+    def note(self, structure: CompiledStructure, flatten: Any) -> None:
         """Note which structure a tree had that was walked."""
         candidate = self.by_structure.get(structure)
         if candidate is None:
@@ -261,14 +263,14 @@ class Dispatcher:
         self.view = view
         self.cls: type = type(tree)
         self.asks = asks
-        self.functions: dict[Structure, Any] = {}
+        self.functions: dict[CompiledStructure, Any] = {}
         self.candidates: dict[int, Candidates] = {}
         self.last: _Candidate | None = None
         self.misses = 0
         self._table: dict[type, Any] = view.hot
         if asks:
             self._table = view.asked
-        self._look: Callable[[Any], Any] = type  # the same for all roots
+        self._look: Callable[[Any], Any] = type  # roots of other types all look alike
         node_type = BUILTINS.get(self.cls)
         if (
             isinstance(node_type, MappingNodeType)
@@ -340,14 +342,16 @@ class Dispatcher:
 
     # -------------------------------------------------------------------- learning
 
-    def has_room(self, root_key: int, structure: Structure) -> bool:
+    def has_room(self, root_key: int, structure: CompiledStructure) -> bool:
         """Return whether a structure is, or can become, a candidate."""
         candidates = self.candidates.get(root_key)
         if candidates is None or structure in candidates.by_structure:
             return True
         return len(candidates.by_structure) < settings.max_candidates
 
-    def add(self, structure: Structure, treedef: PyTreeDef, leaves: list[Any]) -> None:
+    def add(
+        self, structure: CompiledStructure, treedef: PyTreeDef, leaves: list[Any]
+    ) -> None:
         """Add a structure, given the treedef and the leaves of one of its trees."""
         self.functions[structure] = structure.flatten_function(
             self.view, treedef, leaves, self.resume_walk, asks=self.asks
@@ -355,7 +359,7 @@ class Dispatcher:
         self.misses = 0
         self.install()
 
-    def note(self, root_key: int, structure: Structure) -> None:
+    def note(self, root_key: int, structure: CompiledStructure) -> None:
         """Note that a tree of a compiled structure was walked: guess it next time."""
         candidates = self.candidates.get(root_key)
         if candidates is None:
@@ -428,8 +432,8 @@ class Memory:
     """
 
     def __init__(self, factor: float = 1) -> None:
-        self.structures: dict[Key, Structure] = {}
-        self.prefixes: dict[Key, Structure] = {}
+        self.structures: dict[Key, CompiledStructure] = {}
+        self.prefixes: dict[Key, CompiledStructure] = {}
         self.dispatchers: dict[tuple[View, type, bool], Dispatcher] = {}
         self.counter = UseCounter(factor)
 
@@ -551,7 +555,7 @@ class Engine:
         old.dispatchers.clear()
         return old
 
-    def _discard(self, structure: Structure) -> None:
+    def _discard(self, structure: CompiledStructure) -> None:
         """Drop a structure."""
         self.memory.structures.pop(structure.key, None)
         structure.retire(hooks.runner)
@@ -586,7 +590,7 @@ class Engine:
             hooks.skip = settings.off_interval
             self.apply_mode()
             return
-        if is_traced():
+        if is_compiling():
             return
         self.apply_mode()
         if self.mode == "eager":
@@ -633,23 +637,25 @@ class Engine:
         if memory is not self.memory:  # the registry was changed meanwhile
             self._discard(structure)
 
-    def _compile(self, memory: Memory, key: Key, treedef: Any) -> Structure | None:
+    def _compile(
+        self, memory: Memory, key: Key, treedef: Any
+    ) -> CompiledStructure | None:
         """Return the compiled structure of a treedef; None leaves it to the walk."""
         plan = make_plan(code_of(treedef))
         if plan is None:  # the text would be too long, or too deeply nested
             memory.counter.ignore(key)
             return None
-        entries = sum(map(len, memory.structures))
+        nodes = sum(map(len, memory.structures))  # a key has an entry for each
         if (
             len(memory.structures) >= settings.max_structures
-            or entries > settings.max_entries
+            or nodes > settings.max_entries
         ):
             self.dropped += len(memory.structures)
-            self.forget()
+            self.forget()  # replaces `self.memory`; `memory` is what was forgotten
             self.memory.counter.factor = memory.counter.factor + settings.drop_penalty
             return None
         self.compiled += 1
-        structure = Structure(key, plan)
+        structure = CompiledStructure(key, plan)
         memory.structures[key] = structure
         if memory is not self.memory:  # the registry was changed meanwhile
             self._discard(structure)
@@ -675,7 +681,7 @@ class Engine:
         A program may keep a treedef and only build trees with it. Then no tree of the
         structure is walked, so `observe` never sees it.
         """
-        if is_traced():  # torch would compile the caller again for each new count
+        if is_compiling():  # torch would compile the caller again for each new count
             set_runner(treedef, reference)
             return
         lock = self._lock
@@ -693,9 +699,9 @@ class Engine:
         finally:
             lock.release()
 
-    def compile_prefix(self, treedef: Any) -> Structure | None:
+    def compile_prefix(self, treedef: Any) -> CompiledStructure | None:
         """Return the compiled structure of a prefix; None leaves it to the walk."""
-        if is_traced():
+        if is_compiling():
             return None
         prefixes = self.memory.prefixes
         try:
@@ -708,7 +714,7 @@ class Engine:
                     return None
                 if len(prefixes) >= settings.max_prefixes:
                     _retire_prefixes(self.memory)
-                prefix = Structure(key, plan)
+                prefix = CompiledStructure(key, plan)
                 prefix.memo = None
                 prefixes[key] = prefix
         except RecursionError:  # the caller has used up the stack

@@ -61,7 +61,11 @@ MAPPINGS: Final = (*_OWN_KINDS.values(), "mapping")
 
 
 class _Varies(tuple[Any, ...]):
-    """Stands for aux data that is read anew; holds what of it does not vary."""
+    """Stands for aux data that is read anew; holds what of it does not vary.
+
+    The class is its first item, so that it equals no key of aux data, which is a plain
+    tuple.
+    """
 
     __slots__ = ()
 

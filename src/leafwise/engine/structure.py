@@ -33,7 +33,7 @@ class _NoLeaf:
     """A class without instances, for structures whose leaf types are all unknown."""
 
 
-class Structure(Runner):
+class CompiledStructure(Runner):
     """The functions that were generated for one structure.
 
     Each function is compiled when it is first called.
@@ -104,6 +104,8 @@ class Structure(Runner):
             cls = type(leaf)
             types.append(cls if is_permanent(cls) else None)
         leaf_types = [cls for cls in types if cls in view.leaf_types]
+        # Globals of the text, see `read`: ALIKE is the type of all leaves if there is
+        # one, T the commonest, and T1, T2, ... are those of few leaves in turn.
         values: dict[str, Any] = {
             "known_leaves": view.leaf_types.issuperset,
             "leaf_types": view.leaf_types,

@@ -87,7 +87,7 @@ def is_jax_array(value: Any) -> bool:
     return instance_of(value, "jax", "Array")
 
 
-def is_traced(value: Any) -> bool:
+def is_tracer(value: Any) -> bool:
     """Return whether a value stands for an array in a function that jax traces."""
     return instance_of(value, "jax.core", "Tracer")
 
@@ -493,7 +493,7 @@ def describe_array(array: Any) -> tuple[str, str, tuple[int, ...]]:
         >>> describe_array(np.zeros((2, 3), ">f4")), describe_array(np.int8(1))
         (('ndarray', 'f4', (2, 3)), ('scalar', 'i1', ()))
     """
-    if is_traced(array):
+    if is_tracer(array):
         raise UndecidedError("jax is tracing, so its elements are not known yet")
     shape = tuple([int(length) for length in array.shape])
     library = library_of(array)

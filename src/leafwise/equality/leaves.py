@@ -39,7 +39,7 @@ from .arrays import (
     compare_scalar,
     is_array,
     is_jax_array,
-    is_traced,
+    is_tracer,
     says_equal,
     traced_agreement,
 )
@@ -438,7 +438,7 @@ _COMPARISONS: Final[
         tuple[Callable[[Any], Any], Callable[[Any, Any, Comparison], bool | Pairs]], ...
     ]
 ] = (
-    (is_traced, _compare_traced),
+    (is_tracer, _compare_traced),
     (is_array, _compare_with_array),
     (_is_number, _compare_numbers),
 )
@@ -446,6 +446,9 @@ _COMPARISONS: Final[
 
 
 # -------------------------------------------------------- descriptions of differences
+
+
+_SAME_REPR: Final = "a different value with the same repr"
 
 
 def contrast(a: Any, b: Any) -> tuple[str, str] | str:
@@ -468,9 +471,9 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
         for item, other in zip(a, b, strict=True):
             if not are_same(item, other):
                 return contrast(item, other)
-        return contrast(None, None)
+        return _SAME_REPR  # all items are the same, so what differs is not shown
     if safe_repr(a) == safe_repr(b):
-        return "a different value with the same repr"
+        return _SAME_REPR
     return "the texts differ further on"
 
 

@@ -19,7 +19,7 @@ from ..equality.arrays import (
     extension_dtype,
     instance_of,
     is_jax_array,
-    is_traced,
+    is_tracer,
 )
 from ..errors import TreeDefError
 
@@ -125,7 +125,7 @@ def is_stored(value: Any) -> bool:
     """
     if instance_of(value, "numpy", "ndarray"):
         is_dense = _is_dense_in_numpy(value)
-    elif is_traced(value):
+    elif is_tracer(value):
         is_dense = False
     elif is_jax_array(value):
         is_dense = not value.is_deleted() and value.is_fully_addressable

@@ -21,7 +21,7 @@ from ..core.register import ItemsNodeType
 
 __all__ = [
     "Build",
-    "ContainerNodeType",
+    "LibraryContainer",
     "mapping_node_type",
     "ml_collections_node_type",
     "omegaconf_node_type",
@@ -35,7 +35,7 @@ Build = Callable[[Any], Any]
 # --------------------------------------------------------- any mapping, any sequence
 
 
-class ContainerNodeType(ItemsNodeType):
+class LibraryContainer(ItemsNodeType):
     """Mappings and sequences of any class.
 
     The rest is an empty copy of the node; None where the class or `build` is called.
@@ -93,7 +93,7 @@ def mapping_node_type(cls: type) -> NodeType | None:
     """Return the node type of a subclass of `Mapping`, None for any other class."""
     if not issubclass(cls, Mapping):
         return None
-    return ContainerNodeType(cls, item_key=DictKey)
+    return LibraryContainer(cls, item_key=DictKey)
 
 
 _TEXT_AND_NUMBERS: Final = (str, bytes, bytearray, memoryview, range)
@@ -105,7 +105,7 @@ def sequence_node_type(cls: type) -> NodeType | None:
         return None
     if cls.__module__ == "array":  # its items are numbers of one type
         return None
-    return ContainerNodeType(cls, item_key=SequenceKey)
+    return LibraryContainer(cls, item_key=SequenceKey)
 
 
 # ------------------------------------------------------------------------- OmegaConf

@@ -29,7 +29,7 @@ from ..errors import RegistryError
 from .bridge import after_import
 from .containers import (
     Build,
-    ContainerNodeType,
+    LibraryContainer,
     mapping_node_type,
     ml_collections_node_type,
     omegaconf_node_type,
@@ -154,7 +154,7 @@ def register_mapping(
         >>> lw.unregister_pytree_node(MappingProxyType)
     """
     _check_kind(cls, lambda cls: issubclass(cls, Mapping), "a subclass of Mapping")
-    node_type_of = functools.partial(ContainerNodeType, build=build, item_key=DictKey)
+    node_type_of = functools.partial(LibraryContainer, build=build, item_key=DictKey)
     return install(cls, node_type_of, namespace, inherit, exist_ok, bridge)
 
 
@@ -193,7 +193,7 @@ def register_sequence(
     """
     _check_kind(cls, lambda cls: issubclass(cls, Sequence), "a subclass of Sequence")
     node_type_of = functools.partial(
-        ContainerNodeType, build=build, item_key=SequenceKey
+        LibraryContainer, build=build, item_key=SequenceKey
     )
     return install(cls, node_type_of, namespace, inherit, exist_ok, bridge)
 

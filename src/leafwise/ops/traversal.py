@@ -102,7 +102,12 @@ def _leaves(
     none_is_leaf: bool,
     namespace: str,
 ) -> list[Any]:
-    return context_of(is_leaf, False, none_is_leaf, namespace).leaves(tree)
+    return context_of(
+        is_leaf,
+        takes_path=False,
+        none_is_leaf=none_is_leaf,
+        namespace=namespace,
+    ).leaves(tree)
 
 
 def tree_all(

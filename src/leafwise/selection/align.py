@@ -272,6 +272,7 @@ def _longest_common(mine: Sequence[int], places: Mapping[int, Sequence[int]]) ->
         for j in places.get(number, ()):
             k = bisect_left(ends, j)
             if k == len(ends) or ends[k] != j:
+                # appends for a longer sequence, else replaces the end of one as long
                 ends[k : k + 1] = [j]
                 tips[k : k + 1] = [len(steps)]
                 before = tips[k - 1] if k else -1

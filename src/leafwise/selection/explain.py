@@ -109,7 +109,7 @@ def array_text(array: Any) -> str:
 def has_few_elements(array: Any) -> bool:
     """Return whether the elements of an array are written in its text."""
     shape = arrays.shape_of(array)
-    if shape is None or len(shape) > _FEW_ELEMENTS or arrays.is_traced(array):
+    if shape is None or len(shape) > _FEW_ELEMENTS or arrays.is_tracer(array):
         return False
     return math.prod(shape) <= _FEW_ELEMENTS
 

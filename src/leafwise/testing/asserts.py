@@ -172,7 +172,7 @@ class _Close(Comparison):
 
 def _is_numeric(value: Any) -> bool:
     """Return whether a value is an array of numbers whose elements can be read."""
-    if not is_array(value) or arrays.is_traced(value):
+    if not is_array(value) or arrays.is_tracer(value):
         return False
     return arrays.is_number_dtype(value.dtype) and arrays.is_readable(value)
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
-from ...core.builtins import Sealed
+from ...core.builtins import WrappedPartial
 from .accessors import GetAttrEntry, PyTreeEntry
 from .ops import tree_reduce as reduce
 from .registry import GLOBAL_NAMESPACE, register_pytree_node_class
@@ -48,7 +48,7 @@ class partial(functools.partial[Any], CustomTreeNode[T]):  # noqa: N801  # its n
         """Fill in the arguments."""
         # `functools.partial` would merge the two, and their arguments would be leaves.
         if isinstance(func, functools.partial):
-            func = Sealed(func)
+            func = WrappedPartial(func)
         return super().__new__(cls, func, *args, **keywords)
 
     def __tree_flatten__(self) -> Any:

@@ -168,10 +168,16 @@ def comments(text):
 
 
 LOST = "the comment .* would be lost"
-SHARED = "comes from .* by <<|is the alias|uses the anchor|go over several lines"
+LINES = "the brackets of .* go over several lines"
+SHARED = f"comes from .* by <<|is the alias|uses the anchor|{LINES}"
 EDIT_KINDS = ("set", "delete", "drop", "move", "rename")
 REFUSED = {
-    "yaml": {**dict.fromkeys(EDIT_KINDS, SHARED), "move": f"{LOST}|{SHARED}"},
+    "yaml": {
+        **dict.fromkeys(EDIT_KINDS, SHARED),
+        "move": f"{LOST}|{SHARED}",
+        "add": LINES,
+        "insert": LINES,
+    },
     "toml": {"move": LOST},
     "json": {},
 }

@@ -93,12 +93,14 @@ def _one_line(error: Exception) -> str:
 
 def _print_completion(parser: argparse.ArgumentParser, shell: str) -> None:
     shtab = need("shtab", "--print-completion", "shell")
+    # the arguments of the parser refer to this dict already
     _FILE_COMPLETION.update(shtab.FILE)
     print(shtab.complete(parser, shell=shell))
 
 
 def _command_of(
-    words: list[str], parser: argparse.ArgumentParser
+    words: list[str],
+    parser: argparse.ArgumentParser,
 ) -> tuple[str, list[str]]:
     """Return the command, and its arguments; a file without one is shown.
 
@@ -113,17 +115,19 @@ def _command_of(
         elif word in COMMANDS:
             return word, words[:index] + words[index + 1 :]
         else:
-            if (
-                index == 0
-                and word != "-"
-                and "." not in word
-                and not os.path.exists(word)
-            ):
-                similar = [name for name in COMMANDS if is_similar(word, name)]
-                hint = f"; did you mean {similar[0]!r}?" if similar else ""
-                parser.error(f"{word!r} is neither a command nor a file{hint}")
+            if index == 0:
+                _check_file(word, parser)
             break
     return "show", words
+
+
+def _check_file(word: str, parser: argparse.ArgumentParser) -> None:
+    """Exit with an error if the first word is rather a misspelt command than a file."""
+    if word == "-" or "." in word or os.path.exists(word):
+        return
+    similar = [name for name in COMMANDS if is_similar(word, name)]
+    hint = f"; did you mean {similar[0]!r}?" if similar else ""
+    parser.error(f"{word!r} is neither a command nor a file{hint}")
 
 
 # --------------------------------------------------------------------------- arguments
@@ -131,6 +135,7 @@ def _command_of(
 
 def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     """Return the parser, and those of the commands."""
+    # what the user typed stands in the usage, so that it can be copied
     is_module = os.path.basename(sys.argv[0]) == "__main__.py"
     parser = argparse.ArgumentParser(
         prog="python -m leafwise" if is_module else "leafwise",

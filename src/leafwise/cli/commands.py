@@ -14,7 +14,7 @@ import functools
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -22,7 +22,6 @@ from .. import configs, files, selection
 from .. import show as show_
 from .._text import escape_controls
 from ..core.context import context_of
-from ..core.keys import DictKey
 from ..core.registry import declare_namespace
 from ..equality.arrays import is_array
 from ..errors import FileError
@@ -32,7 +31,7 @@ from ..show.colors import Paint, terminal_width
 
 
 if TYPE_CHECKING:
-    import argparse
+    from argparse import Namespace
 
     from ..configs.read_write import Source
 
@@ -75,23 +74,23 @@ class Report(NamedTuple):
     path: str = "-"
 
 
-# --------------------------------------------------------------------- texts
+# ------------------------------------------------------------------------------- texts
 
 
-def _dumped(value: Any, kind: str = "json", *, allow_nan: bool = False) -> list[str]:
+def _dumped(value: Any, kind: str = "json", *, allow_nan: bool = False) -> str:
     """Return a value as text of a format."""
     document = configs.formats.Document(value, kind)
     text = configs.formats.dump(document, allow_nan=allow_nan)
-    return [text.removesuffix("\n")]
+    return text.removesuffix("\n")
 
 
 @functools.cache
-def _encoder() -> Callable[[Any], str]:
+def _encoder(*, is_ascii: bool = False) -> Callable[[Any], str]:
     """Return what writes a value as JSON in one line."""
     from json import JSONEncoder
 
     default = configs.formats.json_default
-    return JSONEncoder(ensure_ascii=False, default=default).encode
+    return JSONEncoder(ensure_ascii=is_ascii, default=default).encode
 
 
 def _short(value: Any) -> str:
@@ -107,15 +106,14 @@ def _short(value: Any) -> str:
     try:
         text = _encoder()(value)
     except TypeError:
-        return escape_controls(_yaml_text(value) or repr(value))
+        return escape_controls(_tagged_text(value) or repr(value))
     if text.isprintable():
         return text
-    from json import dumps
+    # what a terminal would act on, such as U+009B, is written as \\u009b
+    return escape_controls(_encoder(is_ascii=True)(value))
 
-    return escape_controls(dumps(value, default=configs.formats.json_default))
 
-
-def _yaml_text(value: Any) -> str:
+def _tagged_text(value: Any) -> str:
     """Return a YAML value with a tag as its file writes it; "" for others."""
     if not isinstance(value, configs.Tagged):
         return ""
@@ -135,13 +133,13 @@ def _bare(value: Any) -> str:
     leaves = tree_leaves(value, namespace=_NAMESPACE)
     if any(map(is_array, leaves)):
         return "\n".join(f"{name} = {_short(leaf)}" for name, leaf in _leaves(value))
-    return _yaml_text(value) or _dumped(value, allow_nan=True)[0]
+    return _tagged_text(value) or _dumped(value, allow_nan=True)
 
 
-def _listed(rows: Iterable[tuple[str, Any]], options: argparse.Namespace) -> Report:
+def _listed(rows: Iterable[tuple[str, Any]], options: Namespace) -> Report:
     """Return values by their names as lines `name = value`, or as JSON."""
     if options.json:
-        return Report(_dumped(dict(rows)))
+        return Report([_dumped(dict(rows))])
     paint = Paint(options.color)
     return Report(
         f"{paint(name, 'path')} = {_short(value)}" if name else _short(value)
@@ -153,7 +151,7 @@ def _listed(rows: Iterable[tuple[str, Any]], options: argparse.Namespace) -> Rep
 
 
 def _read(
-    options: argparse.Namespace, *, written: bool = True, edits: bool = False
+    options: Namespace, *, written: bool = True, edits: bool = False
 ) -> list[Source]:
     """Read the files of a command into plain containers.
 
@@ -226,6 +224,8 @@ def _size_of_anchors(source: Source) -> int:
     """Return how many values a YAML file has, shared ones each time; 0 for others."""
     if source.document.kind != "yaml" or "*" not in source.text:
         return 0
+    # shared values are counted once and their sizes added: a file of a few lines may
+    # expand to billions of values, which the commands would go through one by one
     sizes: dict[int, int] = {}
 
     def size(node: Any) -> int:
@@ -240,19 +240,19 @@ def _size_of_anchors(source: Source) -> int:
     return size(source.document.tree)
 
 
-def _tree(options: argparse.Namespace, *, written: bool = True) -> Any:
+def _tree(options: Namespace, *, written: bool = True) -> Any:
     (source,) = _read(options, written=written)
     return source.document.tree
 
 
-def _picked(options: argparse.Namespace, tree: Any) -> Any:
+def _picked(options: Namespace, tree: Any) -> Any:
     """Return the selection that the selectors make."""
     first, *more = options.selectors  # one alone has the better message if it fails
     chosen = options.selectors if more else first
     return selection.at(tree, namespace=_NAMESPACE)[chosen]
 
 
-def _rows(options: argparse.Namespace, tree: Any) -> Iterable[tuple[str, Any]]:
+def _rows(options: Namespace, tree: Any) -> Iterable[tuple[str, Any]]:
     """Return the values of all leaves, or of what the selectors match, by names."""
     if not options.selectors:
         return _leaves(tree)
@@ -263,51 +263,12 @@ def _rows(options: argparse.Namespace, tree: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _leaves(tree: Any) -> Iterable[tuple[str, Any]]:
-    """Return the leaves and empty containers of a file with their names, in its order.
-
-    They are those of `to_flat`, which takes several times as long for what most files
-    hold: dicts and lists.
-    """
-    leaves = tree_leaves(tree, namespace=_NAMESPACE)  # or it contains itself
-    has_others = not _PLAIN.issuperset(map(type, leaves))
-    if has_others and any(map(is_array, leaves)):
-        return selection.to_flat(tree, strict=False).items()
-    return _plain_leaves(tree)
+    """Return the leaves and empty containers of a file with their names."""
+    table = selection.to_flat(tree, strict=False)
+    return table.items() if table else [("", tree)]
 
 
-def _plain_leaves(tree: Any) -> Iterator[tuple[str, Any]]:
-    levels = [iter([("", tree)])]
-    while levels:
-        for name, node in levels[-1]:
-            if node and isinstance(node, dict | list):
-                levels.append(_named_items(name, node))
-                break
-            yield name, node
-        else:
-            levels.pop()
-
-
-def _named_items(name: str, node: Any) -> Iterator[tuple[str, Any]]:
-    """Return the items of a dict or list that has a name, each with its own."""
-    if isinstance(node, list):
-        names = [f"{name}[{index}]" for index in range(len(node))]
-        return zip(names, node, strict=True)
-    names = [name + _name_below(key, type(key).__name__) for key in node]
-    if not name:
-        names = [one.removeprefix(".") for one in names]
-    return zip(names, node.values(), strict=True)
-
-
-@functools.lru_cache(maxsize=4096)
-def _name_below(key: Any, _type: str) -> str:
-    """Return the name of a key behind that of its dict; 1 and True have two."""
-    from ..selection.patterns import name_of
-
-    name = name_of([DictKey(key)])
-    return name if name[0] == "[" else f".{name}"
-
-
-def show(options: argparse.Namespace) -> Report:
+def show(options: Namespace) -> Report:
     """Draw a file as a tree; into a pipe, print leaves as `path = value`.
 
     Examples:
@@ -322,45 +283,46 @@ def show(options: argparse.Namespace) -> Report:
         return _listed(_rows(options, tree), options)
     if options.selectors:
         tree = _picked(options, tree)
-    depth = options.depth
-    path = "-"
-    picture: Any
-    if options.summary:
-        picture = show_.tree_summary(tree, depth=depth, namespace=_NAMESPACE)
-    elif options.mermaid:
-        picture = show_.to_mermaid(tree, depth=depth, namespace=_NAMESPACE)
-    elif options.svg:
-        path = options.svg
-        picture = show_.to_svg(tree, depth=depth, namespace=_NAMESPACE)
-    elif options.html:
-        path = options.html
-        picture = show_.to_html(tree, depth=depth, document=True, namespace=_NAMESPACE)
-    else:
-        picture = show_.draw(
-            tree,
-            depth=depth,
-            width=width or sys.maxsize,
-            max_leaves=sys.maxsize,
-            color=options.color,
-            namespace=_NAMESPACE,
-        )
+    picture = _picture(tree, options, width or sys.maxsize)
+    path = options.svg or options.html or "-"
     return Report(str(picture).split("\n"), path=path)
 
 
-def paths(options: argparse.Namespace) -> Report:
+def _picture(tree: Any, options: Namespace, width: int) -> Any:
+    """Return the picture that the options ask for; a drawing by default."""
+    depth = options.depth
+    if options.summary:
+        return show_.tree_summary(tree, depth=depth, namespace=_NAMESPACE)
+    if options.mermaid:
+        return show_.to_mermaid(tree, depth=depth, namespace=_NAMESPACE)
+    if options.svg:
+        return show_.to_svg(tree, depth=depth, namespace=_NAMESPACE)
+    if options.html:
+        return show_.to_html(tree, depth=depth, document=True, namespace=_NAMESPACE)
+    return show_.draw(
+        tree,
+        depth=depth,
+        width=width,
+        max_leaves=sys.maxsize,
+        color=options.color,
+        namespace=_NAMESPACE,
+    )
+
+
+def paths(options: Namespace) -> Report:
     """Print the paths of all leaves, or of what the selectors pick.
 
     Examples:
       leafwise paths train.yaml '**.lr'
     """
     names = [name for name, _ in _rows(options, _tree(options))]
-    paint = Paint(options.color)
     if options.json:
-        return Report(_dumped(names))
+        return Report([_dumped(names)])
+    paint = Paint(options.color)
     return Report(paint(name, "path") for name in names)
 
 
-def get(options: argparse.Namespace) -> Report:
+def get(options: Namespace) -> Report:
     """Print the selected value, or one line for each of several matches.
 
     Examples:
@@ -374,22 +336,21 @@ def get(options: argparse.Namespace) -> Report:
         return _raw(options, tree)
     if options.json:
         values = [value for _, value in _picked(options, tree).items()]
-        return Report(_dumped(values))
-    is_single = selection.selector(*options.selectors[:1]).is_single
-    if options.to or (is_single and len(options.selectors) == 1):
-        if not is_single or len(options.selectors) > 1:
-            name = options.selectors[0]
-            raise ReadError(f"--to: {name!r} may match several values")
+        return Report([_dumped(values)])
+    name = options.selectors[0]
+    is_single = len(options.selectors) == 1 and selection.selector(name).is_single
+    if is_single:
         value = _picked(options, tree).get()
-        if options.to:
-            return Report(_dumped(value, options.to))
-        return Report([_bare(value)])
+        text = _dumped(value, options.to) if options.to else _bare(value)
+        return Report([text])
+    if options.to:
+        raise ReadError(f"--to: {name!r} may match several values")
     return _listed(_rows(options, tree), options)
 
 
-def _raw(options: argparse.Namespace, tree: Any) -> Report:
+def _raw(options: Namespace, tree: Any) -> Report:
     """Return the values that the selectors match, alone."""
-    lines = []
+    texts = []
     for what in options.selectors:
         matches = selection.at(tree, namespace=_NAMESPACE)[what].items()
         values = [value for _, value in matches]
@@ -398,11 +359,11 @@ def _raw(options: argparse.Namespace, tree: Any) -> Report:
                 f"-r: {what!r} matches {len(values)} values; with --all, they are all "
                 "printed"
             )
-        lines += [_bare(value) for value in values]
-    return Report(_dumped(lines) if options.json else lines)
+        texts += [_bare(value) for value in values]
+    return Report([_dumped(texts)] if options.json else texts)
 
 
-def flat(options: argparse.Namespace) -> Report:
+def flat(options: Namespace) -> Report:
     """Print every leaf with its flat name.
 
     Examples:
@@ -434,6 +395,7 @@ def write(lines: Iterable[str], path: str = "-") -> None:
     if out is None:
         raise ReadError("there is no standard output to write to")
     if isinstance(out, TextIOWrapper):
+        # a pipe leads to programs, which expect UTF-8, whatever the locale says
         charset = out.encoding if out.isatty() else "utf-8"
         out.reconfigure(encoding=charset, errors="backslashreplace")
     remaining = iter(lines)
@@ -460,7 +422,7 @@ def complain(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
+def _written(tree: Any, source: Source, options: Namespace) -> Report:
     """Write a tree: into its file, or in the requested format or that of the file.
 
     The comments and the layout of the file are kept. A JSON file that has `NaN` keeps
@@ -474,13 +436,15 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     if options.in_place and path == "-":
         raise ReadError("-: the standard input cannot be written in place")
     if document.kind == "yaml" and "*" in text:
-        tree_leaves(tree)  # or it contains itself
+        tree_leaves(tree)  # raises if it contains itself; writers would not end
     kind = "json" if options.json else options.to or document.kind
-    nan = configs.read_write.has_nan(source) and not options.json
+    # --json is for scripts, most of which cannot read a NaN
+    allow_nan = configs.read_write.has_nan(source) and not options.json
     if options.json or kind != document.kind:
-        return Report(_dumped(tree, kind, allow_nan=nan))
+        return Report([_dumped(tree, kind, allow_nan=allow_nan)])
     if options.reformat:
-        new_text = configs.formats.dump(document._replace(tree=tree), allow_nan=nan)
+        new_document = document._replace(tree=tree)
+        new_text = configs.formats.dump(new_document, allow_nan=allow_nan)
     else:
         try:
             new_text = configs.read_write.revised(source, tree)
@@ -495,7 +459,7 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     return Report([new_text.replace("\r\n", "\n").removesuffix("\n")])
 
 
-def put(options: argparse.Namespace) -> Report:
+def put(options: Namespace) -> Report:
     """Print a file with changes applied: `path=value`, `+path=value`, `~path`.
 
     Examples:
@@ -521,7 +485,7 @@ def put(options: argparse.Namespace) -> Report:
     return _written(overrides.apply(tree, options.changes), source, options)
 
 
-def delete(options: argparse.Namespace) -> Report:
+def delete(options: Namespace) -> Report:
     """Print a file without the selected parts.
 
     Examples:
@@ -532,7 +496,7 @@ def delete(options: argparse.Namespace) -> Report:
     return _written(tree, source, options)
 
 
-def move(options: argparse.Namespace) -> Report:
+def move(options: Namespace) -> Report:
     """Print a file with a part moved to another path.
 
     Examples:
@@ -540,13 +504,12 @@ def move(options: argparse.Namespace) -> Report:
     """
     (source,) = _read(options, edits=True)
     (what,) = options.selectors
-    tree = selection.tree_move(
-        source.document.tree, what, options.path, namespace=_NAMESPACE
-    )
-    return _written(tree, source, options)
+    tree = source.document.tree
+    moved = selection.tree_move(tree, what, options.path, namespace=_NAMESPACE)
+    return _written(moved, source, options)
 
 
-def rename(options: argparse.Namespace) -> Report:
+def rename(options: Namespace) -> Report:
     """Print a file with the selected keys renamed.
 
     Examples:
@@ -554,13 +517,12 @@ def rename(options: argparse.Namespace) -> Report:
     """
     (source,) = _read(options, edits=True)
     (what,) = options.selectors
-    tree = selection.tree_rename(
-        source.document.tree, what, options.name, namespace=_NAMESPACE
-    )
-    return _written(tree, source, options)
+    tree = source.document.tree
+    renamed = selection.tree_rename(tree, what, options.name, namespace=_NAMESPACE)
+    return _written(renamed, source, options)
 
 
-def merge(options: argparse.Namespace) -> Report:
+def merge(options: Namespace) -> Report:
     """Print the deep merge of files; values of later files win.
 
     Examples:
@@ -610,7 +572,7 @@ def _lists(texts: list[str], default: str) -> str | dict[str, str]:
 # --------------------------------------------------------------------------- comparing
 
 
-def diff(options: argparse.Namespace) -> Report:
+def diff(options: Namespace) -> Report:
     """Print the differences between two files; status 1 if there are any.
 
     Examples:

@@ -97,6 +97,7 @@ def recognize(text: str, *, written: bool = False) -> Document:
         >>> recognize("a = 1").kind, recognize('{"a": 1}').kind
         ('toml', 'json')
     """
+    # if YAML cannot read it either, the error is that of JSON, which was meant
     if text.lstrip()[:1] == "{":
         try:
             return load(text, "json", written=written)

@@ -142,7 +142,7 @@ class Overrides:
                 full_error = type(error)(f"override {short_repr(text)}: {error}")
                 full_error.path = error.path
                 raise full_error from None
-        record.validate()
+        record.validate()  # not sooner: two fields may be valid only together
         return tree
 
     def _edits(self, tree: Any, text: str) -> changes.Edits:
@@ -167,6 +167,7 @@ class Overrides:
             raise self._no_match(tree, selector, value)
         edits: list[tuple[KeyPath, changes.Edit]] = []
         for place in places:
+            # the text is read for each place, so that two do not share one list
             declared = self.converter.declared_at(tree, place.path)
             replacement = _Replacement(
                 old=place.value,
@@ -193,6 +194,7 @@ class Overrides:
         """
         steps = patterns.parse(path)
         value = self.reader(text)
+        # from the inside out: the deepest parent that exists gets the missing ones
         for depth, step in reversed(list(enumerate(steps))):
             parents = select.find(tree, steps[:depth], self.context)
             if any(parent.value is not None for parent in parents):

@@ -107,6 +107,8 @@ class _Resolver(BaseResolver):
         return (1, 2)
 
 
+# ruamel's table has what both versions read. Of that we take what reads alike, but not
+# "=", a value of its own in YAML 1.1 that nobody means; the rest is in `_SCALARS`.
 for _versions, _tag, _pattern, _first in implicit_resolvers:
     _name = _tag.removeprefix(_STANDARD)
     if (1, 2) in _versions and _name not in _SCALARS and _name != "value":
@@ -170,6 +172,7 @@ class _Constructor(SafeConstructor):
         if node.id != "mapping":
             raise _malformed("expected a mapping", node)
         mapping: dict[Any, Any] = {}
+        # before its values are made: one of them may be an alias of the mapping itself
         self.mappings[node] = mapping
         own: dict[Any, Any] = {}
         key_nodes: dict[Any, Any] = {}
@@ -209,6 +212,7 @@ class _Constructor(SafeConstructor):
         for other in reversed(others):
             values = self.construct_mapping(other, deep)
             mapping.update(values)
+            # a few lines can ask for billions of values, each merge doubling the last
             self.merged += len(values)
             if self.merged > MOST_MERGED:
                 most = f"more than {MOST_MERGED} values"
@@ -254,7 +258,7 @@ def _construct_int(loader: Any, node: Any) -> int:
 
 def _construct_float(loader: Any, node: Any) -> float:
     text = loader.construct_scalar(node).replace("_", "").lower()
-    return float(re.sub(r"\.(?=inf|nan)", "", text))
+    return float(re.sub(r"\.(?=inf|nan)", "", text))  # Python's have no dot
 
 
 _Constructor.add_constructor(f"{_STANDARD}int", _construct_int)
@@ -275,11 +279,12 @@ def yaml_loader(*, written: bool = False, aliases: bool = False) -> Any:
         written: See `formats.load`.
         aliases: Whether aliases are composed as `AliasNode`.
     """
-    loader = YAML(typ="safe", pure=True)
+    loader = YAML(typ="safe", pure=True)  # the parser in C knows YAML 1.1 alone
     loader.Resolver = _Resolver
     loader.Scanner = _Scanner
     loader.Composer = _AliasComposer if aliases else _Composer
     loader.Constructor = _Constructor
+    # YAML allows an anchor to be set again: later aliases mean the last one
     loader.composer.warn_double_anchors = False
     loader.constructor.written = written
     loader.constructor.mappings = {}
@@ -347,7 +352,7 @@ def _represent_tagged(dumper: Any, tagged: Tagged) -> Any:
         tag = tag[2:-1]
     if isinstance(tagged.value, str):
         return dumper.represent_scalar(tag, tagged.value)
-    node = dumper.represent_data(tagged.value)
+    node = dumper.represent_data(tagged.value)  # has the tag of a plain list or dict
     node.ctag = Tag(suffix=tag)
     return node
 
@@ -390,4 +395,5 @@ def yaml_text(dumper: Any, documents: Iterable[Any]) -> str:
         dumper.dump_all(documents, out)
     except YAMLError as error:
         raise TypeError(str(error.args[0])) from error
+    # which the dumper writes behind a scalar that is a whole document
     return out.getvalue().removesuffix("...\n")

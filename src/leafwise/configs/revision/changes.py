@@ -10,7 +10,7 @@ from itertools import zip_longest
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from ...selection.align import aligned
+from ...selection.align import Pairs, aligned
 from ..documents import Tagged
 
 
@@ -108,42 +108,60 @@ def _new_keys(old: dict[Any, Any], new: dict[Any, Any]) -> list[Any]:
 
 
 def _list_steps(old: list[Any], new: list[Any]) -> Iterator[Step]:
+    """Yield the steps of a list.
+
+    Items that are the same are paired first, then those between them that are most
+    alike. What is left between two pairs replaces each other in order, if there are as
+    many items as before. Otherwise an item that is like no other is a new one, so that
+    no comment comes to stand at another item.
+    """
+    pairs: Pairs = []
+    for old_gap, new_gap, pair in _gaps(_same_pairs(old, new), old, new):
+        pairs += _likest_pairs(old, new, old_gap, new_gap)
+        pairs += pair
+    for old_gap, new_gap, pair in _gaps(pairs, old, new):
+        if len(old_gap) == len(new_gap):
+            yield from map(Step, old_gap, new_gap)
+        else:
+            for index in old_gap:
+                yield Step(index, ABSENT)
+            for index in new_gap:
+                yield Step(ABSENT, index)
+        for old_index, new_index in pair:
+            yield Step(old_index, new_index)
+
+
+def _gaps(
+    pairs: Pairs,
+    old: list[Any],
+    new: list[Any],
+) -> Iterator[tuple[range, range, Pairs]]:
+    """Yield what is between pairs of items, with the pair behind it, if any."""
+    old_start = 0
+    new_start = 0
+    for old_index, new_index in pairs:
+        pair = [(old_index, new_index)]
+        yield range(old_start, old_index), range(new_start, new_index), pair
+        old_start = old_index + 1
+        new_start = new_index + 1
+    yield range(old_start, len(old)), range(new_start, len(new)), []
+
+
+def _same_pairs(old: list[Any], new: list[Any]) -> Pairs:
+    """Return the pairs of items that are the same, in order."""
+    # most items of a long list are those at its ends, where no text has to be made
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
-    for index in range(start):
-        yield Step(index, index)
     old_stop = len(old) - end
     new_stop = len(new) - end
     numbers: dict[str, int] = {}
     old_numbers = _numbered(old[start:old_stop], numbers)
     new_numbers = _numbered(new[start:new_stop], numbers)
-    pairs, _ = aligned(old_numbers, new_numbers)
-    same_items = [
-        (start + old_index, start + new_index) for old_index, new_index in pairs
-    ]
-    for old_gap, new_gap, item in _gaps(
-        same_items, range(start, old_stop), range(start, new_stop)
-    ):
-        yield from _gap_steps(old, new, old_gap, new_gap)
-        yield from item
-    for index in range(end):
-        yield Step(old_stop + index, new_stop + index)
-
-
-def _gaps(
-    pairs: list[tuple[int, int]],
-    old_range: range,
-    new_range: range,
-) -> Iterator[tuple[range, range, list[Step]]]:
-    """Yield what is between paired items, each time with the pair behind it, if any."""
-    old_start = old_range.start
-    new_start = new_range.start
-    for old_index, new_index in pairs:
-        pair = Step(old_index, new_index)
-        yield range(old_start, old_index), range(new_start, new_index), [pair]
-        old_start = old_index + 1
-        new_start = new_index + 1
-    yield range(old_start, old_range.stop), range(new_start, new_range.stop), []
+    middle, _ = aligned(old_numbers, new_numbers)
+    pairs = [(index, index) for index in range(start)]
+    pairs += [(start + old_index, start + new_index) for old_index, new_index in middle]
+    pairs += [(old_stop + index, new_stop + index) for index in range(end)]
+    return pairs
 
 
 def _numbered(items: list[Any], numbers: dict[str, int]) -> list[int]:
@@ -159,58 +177,30 @@ def _common(old: list[Any], new: list[Any]) -> int:
     return min(len(old), len(new))
 
 
-def _gap_steps(
-    old: list[Any],
-    new: list[Any],
-    old_gap: range,
-    new_gap: range,
-) -> Iterator[Step]:
-    """Pair items between others that stay: those that are most alike.
-
-    As many items as before replace each other in order. If items went or came, one that
-    is like no other is a new one, so that no comment comes to stand at another item.
-    """
-    pairs = _likest_pairs(old, new, old_gap, new_gap)
-    for old_others, new_others, item in _gaps(pairs, old_gap, new_gap):
-        if len(old_others) == len(new_others):
-            yield from map(Step, old_others, new_others)
-        else:
-            for index in old_others:
-                yield Step(index, ABSENT)
-            for index in new_others:
-                yield Step(ABSENT, index)
-        yield from item
-
-
 def _likest_pairs(
     old: list[Any],
     new: list[Any],
     old_gap: range,
     new_gap: range,
-) -> list[tuple[int, int]]:
+) -> Pairs:
     """Return the pairs of items, in order, that are most alike in all."""
     if not 0 < len(old_gap) * len(new_gap) <= _MOST_COMPARED:
         return []
-    # best[i, j]: the likeness of the first items up to there, and its last pair
-    best: dict[tuple[int, int], tuple[float, Any]] = {}
-    nothing = (0.0, None)
+    # best[i, j]: the pairs among the items up to i and j, and how alike they are in all
+    best: dict[tuple[int, int], tuple[float, Pairs]] = {}
+    nothing: tuple[float, Pairs] = (0.0, [])
     for i in old_gap:
         for j in new_gap:
-            choices = [
-                best.get((i - 1, j), nothing),
-                best.get((i, j - 1), nothing),
-            ]
+            without_old = best.get((i - 1, j), nothing)
+            without_new = best.get((i, j - 1), nothing)
+            best[i, j] = max(without_old, without_new, key=itemgetter(0))
             likeness = _likeness(old[i], new[j])
             if likeness > 0:
-                total, link = best.get((i - 1, j - 1), nothing)
-                choices.append((total + likeness, ((i, j), link)))
-            best[i, j] = max(choices, key=itemgetter(0))
-    pairs: list[tuple[int, int]] = []
-    _, link = best[old_gap[-1], new_gap[-1]]
-    while link is not None:
-        pair, link = link
-        pairs.append(pair)
-    return pairs[::-1]
+                total, pairs = best.get((i - 1, j - 1), nothing)
+                if total + likeness > best[i, j][0]:
+                    best[i, j] = (total + likeness, [*pairs, (i, j)])
+    _, likest_pairs = best[old_gap[-1], new_gap[-1]]
+    return likest_pairs
 
 
 def _likeness(a: Any, b: Any) -> float:

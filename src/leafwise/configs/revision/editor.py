@@ -25,6 +25,10 @@ BLOCK: Final = "block"
 """Entries on lines of their own, at one column."""
 
 
+Span = tuple[int, int]
+"""Where something begins in a text, and where it ends."""
+
+
 class Edit(NamedTuple):
     """A span of a text, and what takes its place.
 
@@ -282,7 +286,7 @@ class Editor:
         indent = None
         if self.has_lines and isinstance(new, dict | list):
             indent = self.indent_at(part.start)
-        quote = self.text[part.bare : part.bare + 1]
+        quote = self.first_letter(part)
         properties = self.text[part.start : part.bare]
         return properties + self.inline(new, indent, quote)
 
@@ -383,13 +387,17 @@ class Editor:
         text = self.inline(value, indent, self.quote(part))
         return text if part.is_list else f"{self.key(key)}{self.colon}{text}"
 
+    def first_letter(self, part: Part) -> str:
+        """Return the letter with which a value begins, such as a quote or bracket."""
+        return self.text[part.bare : part.bare + 1]
+
     def quote(self, part: Part) -> str:
         """Return the quote of the texts in a collection, if all of them have it."""
         quotes = set()
         for entry in part.entries:
             value = entry.value
             if value.kind is LEAF:
-                quotes.add(self.text[value.bare : value.bare + 1])
+                quotes.add(self.first_letter(value))
         return quotes.pop() if len(quotes) == 1 else ""
 
     def indent_at(self, place: int) -> str:

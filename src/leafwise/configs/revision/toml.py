@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from .. import formats
 from ..documents import Document
 from .changes import ABSENT, same, steps
-from .editor import FLOW, LEAF, Edit, Editor, Entry, Part, spliced, start_of
+from .editor import FLOW, LEAF, Edit, Editor, Entry, Part, Span, spliced, start_of
 
 
 _STRING: Final = r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
@@ -69,7 +69,7 @@ class Statement(NamedTuple):
 
     path: Path
     section: Path
-    names: list[tuple[int, int]]
+    names: list[Span]
     start: int
     end: int
     value: Part | None
@@ -230,7 +230,7 @@ class TomlEditor(Editor):
 
     def table_path(
         self,
-        names: list[tuple[int, int]],
+        names: list[Span],
         counts: dict[Path, int],
         is_array: bool,
     ) -> Path:
@@ -365,7 +365,7 @@ class TomlEditor(Editor):
         """Note the spans of what is deleted, with the blank lines that would double."""
         text = self.text
         inserted = {edit.start for edit in self.edits if edit.start == edit.end}
-        runs: list[tuple[int, int]] = []
+        runs: list[Span] = []
         for statement in sorted(self.deleted, key=attrgetter("start")):
             start = statement.start
             if runs:
@@ -528,7 +528,7 @@ class TomlEditor(Editor):
         return str(formats.toml_writer().item(value).as_string())
 
 
-def _names(match: re.Match[str]) -> list[tuple[int, int]]:
+def _names(match: re.Match[str]) -> list[Span]:
     """Return the spans of the names in a header or a key."""
     start, end = match.span("names")
     if _BARE.fullmatch(match.string, start, end):  # the commonest
@@ -536,7 +536,7 @@ def _names(match: re.Match[str]) -> list[tuple[int, int]]:
     return [name.span() for name in _NAME.finditer(match.string, start, end)]
 
 
-def _name_at(text: str, span: tuple[int, int]) -> str:
+def _name_at(text: str, span: Span) -> str:
     """Return the name that is written in a span."""
     start, end = span
     name = text[start:end]
@@ -564,6 +564,20 @@ def _statement_end(text: str, place: int) -> int:
     return text.index("\n", value_end) + 1
 
 
+class _OpenBracket(NamedTuple):
+    """A bracket whose end is not read yet.
+
+    Attributes:
+        start: Where it is.
+        entries: The entries behind it.
+        key: The span of the key before it and its equal sign, None if there is none.
+    """
+
+    start: int
+    entries: list[Entry]
+    key: Span | None
+
+
 def _read_value(text: str, place: int) -> Part:
     """Return the value at a place: a scalar, or brackets with entries.
 
@@ -571,9 +585,7 @@ def _read_value(text: str, place: int) -> Part:
         text: The text, which is known to be well-formed.
         place: Where the value begins, or the blanks before it.
     """
-    # the brackets that are open: where each begins, its entries up to here, and the
-    # span of its own key and equal sign
-    outer: list[tuple[int, list[Entry], tuple[int, int] | None]] = [(0, [], None)]
+    brackets: list[_OpenBracket] = []
     key = None
     while match := _TOKEN.match(text, place):
         place = match.end()
@@ -582,17 +594,18 @@ def _read_value(text: str, place: int) -> Part:
             key = (start, place)
             continue
         if match["open"]:
-            outer.append((start, [], key))
+            brackets.append(_OpenBracket(start, [], key))
             key = None
             continue
         part = Part(LEAF, start, place, start)
         if match["close"]:
-            start, entries, key = outer.pop()
+            start, entries, key = brackets.pop()
             is_list = match["close"] == "]"
             part = Part(FLOW, start, place, start, entries, is_list=is_list)
-        if len(outer) == 1:
+        if not brackets:
             return part
         head, after = key or (start, start)
-        outer[-1][1].append(Entry(head, head, after, part, place))
+        entry = Entry(head, head, after, part, place)
+        brackets[-1].entries.append(entry)
         key = None
     raise AssertionError("the value has no end")

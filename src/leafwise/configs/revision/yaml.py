@@ -17,7 +17,7 @@ from ...selection.patterns import place_text
 from .. import formats
 from ..documents import Document, RevisionError, Tagged
 from ..yaml_reader import MERGE, quoted, yaml_dumper, yaml_text
-from .changes import ABSENT, same, steps
+from .changes import ABSENT, Step, same, steps
 from .editor import (
     BLOCK,
     FLOW,
@@ -26,6 +26,7 @@ from .editor import (
     Editor,
     Entry,
     Part,
+    Span,
     entries_by_key,
     spliced,
 )
@@ -77,7 +78,7 @@ class YamlEditor(Editor):
         super().__init__(lines, reader.plain())
         self.roots = reader.roots
         self.aliases = reader.aliases
-        self.replaced_at: list[tuple[int, int]] = []
+        self.replaced_at: list[Span] = []
         self.changed_aliases: list[tuple[YamlPart, Any]] = []
         self.changed_anchors: list[tuple[YamlPart, Any]] = []
         self.changed_by_merge: list[Path] = []
@@ -254,7 +255,7 @@ class YamlEditor(Editor):
         self.check_form(part)
         self.drop_entries(part, old, new)
         self.replaced_at.append((part.bare, part.end))
-        quote = self.text[part.bare : part.bare + 1]
+        quote = self.first_letter(part)
         return self.anchor_of(part) + self.inline(new, None, quote)
 
     def put_together(
@@ -358,7 +359,7 @@ class YamlEditor(Editor):
         value = entry.value
         if same(old, new) or value.fits(old, new) or value.kind in (ALIAS, ODD):
             return self.behind(entry, old, new)
-        was_on_lines = value.kind is BLOCK or self.text[value.bare] in "|>"
+        was_on_lines = value.kind is BLOCK or self.first_letter(value) in "|>"
         if was_on_lines or (value.kind is LEAF and _takes_lines(new)):
             return self.rewritten(part, entry, old, new)
         return self.behind(entry, old, new, gap=" ")
@@ -377,7 +378,7 @@ class YamlEditor(Editor):
             self.changed_anchors.append((value, new))
         self.drop_entries(value, old, new)
         self.replaced_at.append((value.bare, value.end))
-        new = quoted(new, self.text[value.bare : value.bare + 1])
+        new = quoted(new, self.first_letter(value))
         # how the value begins, such as `|-`, depends on what is before it
         head = "-" if part.is_list else "k:"
         first, *others = self.lines([new] if part.is_list else {"k": new})
@@ -399,7 +400,7 @@ class YamlEditor(Editor):
         line_end = self.text.index("\n", start)
         if value.kind is BLOCK and value.entries[0].head < line_end:
             return ""  # that of its first entry
-        if value.kind is not BLOCK and self.text[value.bare] not in "|>":
+        if value.kind is not BLOCK and self.first_letter(value) not in "|>":
             start = value.end
             line_end = entry.end - 1
         match = _COMMENT_BEHIND.search(self.plain, start, line_end)
@@ -417,10 +418,10 @@ class YamlEditor(Editor):
         return "".join(self.indented(part, self.lines(entry)))
 
 
-def _document_steps(old: list[Any], new: list[Any]) -> Iterable[tuple[int, Any]]:
+def _document_steps(old: list[Any], new: list[Any]) -> list[Step]:
     """Return what becomes of each document."""
     if len(old) == len(new):
-        return [(index, index) for index in range(len(new))]
+        return [Step(index, index) for index in range(len(new))]
     document_steps = list(steps(old, new))
     if any(step.old_key is ABSENT for step in document_steps):
         raise RevisionError("a document would be added")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from ..yaml_reader import MERGE, is_tagged, yaml_loader
-from .editor import BLOCK, FLOW, LEAF, Edit, Entry, Part, spliced, start_of
+from .editor import BLOCK, FLOW, LEAF, Edit, Entry, Part, Span, spliced, start_of
 
 
 ALIAS: Final = "alias"
@@ -85,7 +85,7 @@ class PartReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.aliases: list[Alias] = []
-        self.scalars: list[tuple[int, int]] = []
+        self.scalars: list[Span] = []
         loader = yaml_loader(aliases=True)
         self.construct = loader.constructor.construct_object
         self.roots = [
@@ -94,14 +94,13 @@ class PartReader:
         ]
 
     def plain(self) -> str:
-        """Return the text with others in place of its scalars, without number signs."""
-        return spliced(
-            self.text,
-            [
-                Edit(start, end, re.sub(r"[^\n]", "x", self.text[start:end]))
-                for start, end in self.scalars
-            ],
-        )
+        """Return the text with other characters for number signs in scalars."""
+        edits = []
+        for start, end in self.scalars:
+            scalar = self.text[start:end]
+            if "#" in scalar:
+                edits.append(Edit(start, end, scalar.replace("#", "x")))
+        return spliced(self.text, edits)
 
     def part(
         self,

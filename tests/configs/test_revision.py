@@ -283,6 +283,38 @@ def test_comments_stay_with_their_items(new, expected):
     assert revise(ITEMS, load(ITEMS, "yaml"), new) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "new", "expected"),
+    [
+        ("a: 1  # note\nb: 2\n", {"a": {"c": 3}, "b": 2},
+         "a:  # note\n  c: 3\nb: 2\n"),
+        ("a: 1  # note", {"a": [3]}, "a:  # note\n- 3"),
+        ("- a: 1\n  b: 2\n- c: 1\n", [{"b": 2}, {"c": 1}], "- b: 2\n- c: 1\n"),
+        ("- a: 1\n  b: 2\n", [{"z": 0, "a": 1, "b": 2}],
+         "- z: 0\n  a: 1\n  b: 2\n"),
+        ("- - 1\n  - 2\n", [[2]], "- - 2\n"),
+        ("- - 1\n  - 2\n", [[0, 1, 2]], "- - 0\n  - 1\n  - 2\n"),
+    ],
+)  # fmt: skip
+def test_lines_of_yaml_keep_their_ends_and_beginnings(text, new, expected):
+    """The comment where a value becomes a block; what stands behind a dash."""
+    assert revise(text, load(text, "yaml"), new) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "expected"),
+    [
+        ("a = 1\nb = 2\n\nc = 3\n", {"a": 1, "c": 3}, "a = 1\n\nc = 3\n"),
+        ("a = 1\n\nb = 2\n\nc = 3\n", {"a": 1, "c": 3}, "a = 1\n\nc = 3\n"),
+        ("[b]\nx = 1\ny = 2\n\n[c]\nz = 1\n", {"b": {"x": 1}, "c": {"z": 1}},
+         "[b]\nx = 1\n\n[c]\nz = 1\n"),
+    ],
+)  # fmt: skip
+def test_blank_lines_of_toml_stay_where_they_divide(text, new, expected):
+    """One that stood between two groups of lines still does."""
+    assert revise(text, load(text, "toml"), new) == expected
+
+
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError])
 def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
     """It is not reported as a layout that cannot be kept."""

@@ -257,6 +257,17 @@ PARTIALS = {
 }
 
 
+@pytest.mark.parametrize(
+    "children",
+    [("leaf", {"key": 1}), ((1, 2), "leaf"), ("leaf", "leaf"), ((1, 2), {"key": 1})],
+    ids=repr,
+)
+def test_any_values_stand_in_place_of_arguments(children):
+    """They come back as they are, also where one of them could be the arguments."""
+    node = lw.tree.flatten_one_level(lw.Partial(max)).unflatten(children)
+    assert tuple(lw.tree.flatten_one_level(node).children) == children
+
+
 @pytest.mark.parametrize("make", PARTIALS.values(), ids=PARTIALS)
 def test_partials_around_partials_are_equal_by_their_parts(make):
     """Their treedefs are equal, hash alike, map together and survive a pickle."""

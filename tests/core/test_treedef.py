@@ -75,6 +75,25 @@ def test_hashes_tell_structures_apart():
     assert len({hash(structure(tree)) for tree in trees}) == len(trees)
 
 
+def test_keys_are_not_part_of_the_structure():
+    """Nodes of equal aux data have equal treedefs, under any keys of theirs."""
+
+    class Named:
+        def __init__(self, *names):
+            self.names = names
+
+    lw.register_pytree_node(
+        Named,
+        lambda node: (node.names, "aux", node.names),
+        lambda aux, children: Named(*children),
+    )
+    one = structure(Named("x", "y"))
+    other = structure(Named("a", "b"))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one.paths() != other.paths()
+
+
 class BadEquality:
     __hash__ = None
 

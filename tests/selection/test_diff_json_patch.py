@@ -191,7 +191,7 @@ def test_what_is_no_patch():
         ([1], [1, {"x": ({2},)}], r"cannot hold \{2\} \(set\) at \[1\]\.x\[0\]"),
         ({"a": 1}, {"a": float("nan")}, r"cannot hold nan \(float\) at a"),
         ({}, {"a": [{2: 1}]}, r"the key 2 at a\[0\]\[2\]"),
-        ({1: [1]}, {1: [2]}, r"the key 1 at \[1\]"),
+        ({1: [1]}, {1: [2]}, r"the key 1 at \[1\]$"),
         (lw.KeyPath, {}, "KeyPath"),
     ],
 )

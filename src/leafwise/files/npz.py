@@ -23,7 +23,9 @@ from .header import parse_json
 _HEADER: Final = "leafwise.json"
 _SUFFIX: Final = ".npy"
 _MAX_DEFLATE_RATIO: Final = 1040
+"""Deflate makes data at most 1032 times smaller."""
 _MAX_NPY_HEADER: Final = 1 << 20
+"""The default of numpy is too small for dtypes of many fields."""
 
 
 def why_not(_name: str, _array: Any) -> str:
@@ -72,7 +74,8 @@ def opened(path: str) -> Iterator[OpenFile]:
         arrays: dict[str, zipfile.ZipInfo] = {}
         for member_name, info in members.items():
             name = member_name.removesuffix(_SUFFIX)
-            if header is None and name in members:  # "a" and "a.npy" of another program
+            # another program may have written "a" and "a.npy"
+            if header is None and name in members:
                 name = member_name
             arrays[name] = info
         yield _OpenArchive(header, archive, arrays)
@@ -134,6 +137,7 @@ def _read_form(name: str, member: Any, file_size: int) -> Stored:
         ValueError: They do not, or the array contains Python objects.
     """
     npy = need("numpy", "loading .npz files", "arrays").lib.format
+    # numpy writes version 3 like version 2, but for names of fields beyond latin-1
     read_header = npy.read_array_header_2_0
     if npy.read_magic(member) == (1, 0):
         read_header = npy.read_array_header_1_0
@@ -143,7 +147,9 @@ def _read_form(name: str, member: Any, file_size: int) -> Stored:
         raise ValueError(f"{name!r} has a malformed header") from None
     if dtype.hasobject:
         raise ValueError(f"{name!r} contains Python objects")
+    # two negative lengths have a positive product
+    is_shape = all(length >= 0 for length in shape)
     size = math.prod(shape) * dtype.itemsize
-    if min(shape, default=0) < 0 or file_size - size != member.tell():
+    if not is_shape or member.tell() + size != file_size:
         raise ValueError(f"{name!r} differs from its header in size")
     return Stored(name, dtype_name(dtype), shape)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..core.context import Context
 from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
-from ..core.walk import flatten
+from ..core.walk import read
 from ..errors import TreeDefError
 
 
@@ -57,20 +57,16 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
         CycleError: The tree contains itself.
     """
     leaves, treedef = context.flatten(tree)  # raises if the tree contains itself
-    repeated = _objects_in_several_places(tree, context)
-    if not repeated:
+    shared_objects = _objects_in_several_places(tree, context)
+    if not shared_objects:  # the usual case
         return [Part(KeyPath(), leaves, treedef)]
     numbers: dict[int, int] = {}
     roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
     parts: list[Part] = []
     for path, root in roots:  # it grows while the parts are taken apart
-
-        def is_other_part(node: Any, root: Any = root) -> bool:
-            return node is not root and id(node) in repeated
-
-        part = Part(path, *context.also_stopping(is_other_part).flatten(root))
+        part = _part(path, root, shared_objects, context)
         for index, (leaf_path, leaf) in enumerate(leaves_with_paths([part])):
-            if id(leaf) not in repeated:
+            if id(leaf) not in shared_objects:
                 continue
             if id(leaf) not in numbers:
                 numbers[id(leaf)] = len(roots)
@@ -80,36 +76,51 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
     return parts
 
 
+def _part(
+    path: KeyPath,
+    root: Any,
+    shared_objects: dict[int, Any],
+    context: Context,
+) -> Part:
+    """Return the part of an object, with the objects of other parts as leaves."""
+
+    def is_other_part(node: Any) -> bool:
+        return node is not root and id(node) in shared_objects
+
+    leaves, treedef = context.also_stopping(is_other_part).flatten(root)
+    return Part(path, leaves, treedef)
+
+
 def _objects_in_several_places(tree: Any, context: Context) -> dict[int, Any]:
     """Return the objects that a tree has in several places, by their ids."""
-    objects: dict[int, Any] = {}
-    repeated: dict[int, Any] = {}
+    objects: dict[int, Any] = {}  # kept, or other objects could get their ids
+    shared_objects: dict[int, Any] = {}
 
-    def is_repeated(node: Any) -> bool:
+    def is_shared(node: Any) -> bool:
         """Stop at an object that was walked through before."""
         if id(node) in objects:
-            repeated[id(node)] = node
+            shared_objects[id(node)] = node
             return True
         node_type = context.view.resolve(type(node))
         if node_type is not None and node_type.fill is not None:
             objects[id(node)] = node
         return False
 
-    flatten(tree, context.view, is_repeated)
-    return repeated
+    read(tree, context.view, is_leaf=is_shared)
+    return shared_objects
 
 
 def put_together(
     treedefs: Sequence[PyTreeDef],
     leaves: Sequence[Any],
-    read: Callable[[Any], Any] = lambda leaf: leaf,
+    read_leaf: Callable[[Any], Any] = lambda leaf: leaf,
 ) -> Any:
     """Return the tree of parts.
 
     Args:
         treedefs: The structures of the parts.
         leaves: The leaves of all parts, in order.
-        read: Returns what is to stand for a leaf.
+        read_leaf: Returns the value of a leaf.
 
     Raises:
         TreeDefError: A part contains itself, or does not exist; or there are more or
@@ -120,14 +131,16 @@ def put_together(
         raise TreeDefError("its number of leaves is not that of stored leaves")
     remaining_leaves = iter(leaves)
     rows = [list(islice(remaining_leaves, count)) for count in counts]
-    built: dict[int, Any] = {}
+    objects: dict[int, Any] = {}
     for number in _inner_parts_first(rows):
-        row = [
-            built[leaf.number] if type(leaf) is Shared else read(leaf)
-            for leaf in rows[number]
-        ]
-        built[number] = treedefs[number].unflatten(row)
-    return built[0]
+        values = []
+        for leaf in rows[number]:
+            if type(leaf) is Shared:
+                values.append(objects[leaf.number])
+            else:
+                values.append(read_leaf(leaf))
+        objects[number] = treedefs[number].unflatten(values)
+    return objects[0]
 
 
 def _inner_parts_first(rows: Sequence[Sequence[Any]]) -> list[int]:

@@ -60,6 +60,7 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
     """
     numpy = need("numpy", "saving .safetensors files", "arrays")
     table: dict[str, Any] = {_METADATA: {_HEADER: header}}
+    # the package writes them in this order, too
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     begin = 0
     for name in names:
@@ -73,7 +74,8 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
         }
         begin = end
     text = json.dumps(table, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+    padding = -len(text) % 8  # so that the arrays begin at a multiple of 8 bytes
+    text = text.ljust(len(text) + padding)
     file.write(len(text).to_bytes(8, "little"))
     file.write(text)
     for name in names:
@@ -121,8 +123,10 @@ class _OpenTable(OpenFile):
         numpy = need("numpy", "loading .safetensors files", "arrays")
         array = self._describe(name)
         dtype = array.dtype
-        if not is_known_to_numpy(dtype):  # then its bits, which `elements` converts
-            dtype = "uint16" if dtype == "bfloat16" else "uint8"
+        if dtype == "bfloat16":  # then its bits, which `elements` converts
+            dtype = "uint16"
+        elif not is_known_to_numpy(dtype):  # a float of 8 bits
+            dtype = "uint8"
         self._file.seek(self._start + self._table[name]["data_offsets"][0])
         buffer = numpy.fromfile(self._file, dtype, math.prod(array.shape))
         return buffer.reshape(array.shape)

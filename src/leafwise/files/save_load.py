@@ -167,7 +167,7 @@ be saved: <function <lambda> at ...> has no name by which it could be found ...
     arrays: dict[str, Any] = {}
     text = None
     if path_text.lower().endswith(".json"):
-        text = plain_text(tree)
+        text = plain_text(tree)  # None if it needs a header
     if text is None:
         parts = take_apart(tree, context_of(namespace=namespace))
         entries = _write_leaves(path_text, file_format, parts, arrays)
@@ -205,6 +205,7 @@ def _write_leaves(
             elif reason := file_format.why_not(name, array):
                 raise TreeDefError(reason)
             else:
+                # by the leaf: `array` is a new object for each place of a random key
                 first_name = first_names.setdefault(identity(leaf), name)
                 if first_name != name:
                     entries[name] = {"same": first_name}

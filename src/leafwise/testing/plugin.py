@@ -54,9 +54,8 @@ def _is_worth_explaining(left: object, right: object, context: Context) -> bool:
     right_node_type = context.node_type_of(right)
     if left_node_type is None or right_node_type is None:
         return False
-    if (
-        left_node_type.where or right_node_type.where
-    ):  # built-in node types have no place
+    # built-in node types have no place
+    if left_node_type.where or right_node_type.where:
         return True
     left_children, _ = left_node_type.flatten(left)
     right_children, _ = right_node_type.flatten(right)

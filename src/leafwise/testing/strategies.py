@@ -21,7 +21,7 @@ from ..core.node import NodeType
 from ..core.register import DataclassNodeType
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
-from ..equality.arrays import is_array, library_of
+from ..equality.arrays import instance_of, is_array, is_jax_array
 from ..selection.explain import form_of
 
 
@@ -131,13 +131,15 @@ def trees(
             "nodes must be a list of classes and of functions that make nodes: "
             f"nodes=[...], got {typed_repr(nodes)}"
         )
-    kinds = list(nodes)
     if keys is None:
         keys = _keys(st)
     leaf: Any = _leaves(st) if leaves is None else leaves
-    if type(None) in kinds:
-        leaf = leaf | st.none()
-    builders = [_builder(kind, view, keys) for kind in kinds if kind is not type(None)]
+    builders: list[Builder] = []
+    for kind in nodes:
+        if kind is type(None):  # it has no children, and stands where leaves do
+            leaf = leaf | st.none()
+        else:
+            builders.append(_builder(kind, view, keys))
     if not builders:
         return leaf  # type: ignore[no-any-return]
 
@@ -366,9 +368,9 @@ def _like(leaf: Any) -> Any:
 
 def _arrays_like(st: Any, leaf: Any) -> Any:
     """Return a strategy for arrays like one, or for the array itself."""
-    library = library_of(leaf)
-    is_jax = library == 1
-    is_torch = library == 2
+    is_jax = is_jax_array(leaf)
+    is_torch = instance_of(leaf, "torch", "Tensor")
+    # subclasses of numpy's arrays may be more than their elements
     if not is_jax and not is_torch and type(leaf).__module__ != "numpy":
         return st.just(leaf)
     form = form_of(leaf)
@@ -384,6 +386,7 @@ def _arrays_like(st: Any, leaf: Any) -> Any:
             return st.just(leaf)
         if dtype.kind not in "biufcSUmM":
             return st.just(leaf)
+        # jax may flush subnormal numbers to zero
         elements = numpy_strategies.from_dtype(
             dtype, allow_nan=False, allow_subnormal=False
         )

@@ -15,7 +15,7 @@ from .._text import short_repr
 from ..equality.leaves import type_names
 from ..errors import StructureError
 from ..fields import Kind, Marked
-from .flatgraph import Path
+from .filters import Path
 from .graph import iter_graph
 from .instance import assign, drop
 from .pytree import Pytree, is_module

@@ -71,8 +71,8 @@ class _Learned:
 learned: Final = _Learned()
 """The answers so far."""
 
-_exact: Final[dict[type, bool]] = {}
-_with_subclasses: Final[dict[type, bool]] = {}
+_registered: Final[dict[type, bool]] = {}
+_registered_bases: Final[dict[type, bool]] = {}
 
 
 class DataNode(Displayable):
@@ -133,7 +133,8 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
     Modelled on `flax.nnx.register_data_type`.
     """
     check_class(cls)
-    (_with_subclasses if subclasses else _exact)[cls] = data
+    registrations = _registered_bases if subclasses else _registered
+    registrations[cls] = data
     learned.forget()
     return cls
 
@@ -175,11 +176,11 @@ def _classify(value: Any) -> tuple[bool, bool]:
     cls = type(value)
     if cls is Marked:
         return False, False
-    if cls in _exact:
-        return _exact[cls], True
+    if cls in _registered:
+        return _registered[cls], True
     for base in cls.__mro__:
-        if base in _with_subclasses:
-            return _with_subclasses[base], True
+        if base in _registered_bases:
+            return _registered_bases[base], True
     if issubclass(cls, DataNode):
         return True, True
     if cls.__module__ == "builtins" or issubclass(cls, type):

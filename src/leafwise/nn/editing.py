@@ -13,13 +13,13 @@ from typing import Any, Final, TypeVar
 from .._text import safe_repr
 from ..fields import Kind
 from .checks import node_type_of
-from .filters import Filter, judge, predicate
-from .flatgraph import FlatGraph, Path, flatten_graph, kinds_of
+from .filters import Filter, Path, Predicate, judge, predicate
+from .flatgraph import FlatGraph, flatten_graph, kinds_of
 from .graph import clone, copy_graph, is_node, iter_graph, write
 from .instance import assign, below, check, decide, drop, kinds_in, record_of, set_kind
 from .pytree import MODE, Pytree, is_module
 from .statics import part_of
-from .variables import FROZEN, Variable, kind_in
+from .variables import FROZEN, Variable, kind_of_variable
 
 
 __all__ = [
@@ -414,7 +414,7 @@ def _with_parameters(
     return fresh
 
 
-def _change_variables(flat: FlatGraph, matches: Any, new_kind: Kind) -> int:
+def _change_variables(flat: FlatGraph, matches: Predicate, new_kind: Kind) -> int:
     """Freeze or unfreeze the variables that a filter matches; return how many.
 
     A variable says by its metadata that it is frozen, so it is in all places.
@@ -424,7 +424,7 @@ def _change_variables(flat: FlatGraph, matches: Any, new_kind: Kind) -> int:
     for value, path, kind in zip(flat.leaves, flat.paths, kinds, strict=True):
         if not isinstance(value, Variable):
             continue
-        own_kind = kind_in(Kind.DATA, value)
+        own_kind = kind_of_variable(Kind.DATA, value)
         if kind not in _PARAMETERS and own_kind not in _PARAMETERS:
             continue
         if judge(matches, path, value, kind):
@@ -436,7 +436,7 @@ def _change_variables(flat: FlatGraph, matches: Any, new_kind: Kind) -> int:
     return count
 
 
-def _change_attributes(flat: FlatGraph, matches: Any, new_kind: Kind) -> int:
+def _change_attributes(flat: FlatGraph, matches: Predicate, new_kind: Kind) -> int:
     """Freeze or unfreeze bare parameters that a filter matches; return how many.
 
     It is the kind of the attribute that says that they are frozen.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from .._hooks import description_of, hooks
+from .._records import MISSING
 from ..core.codec import (
     AUX_FORMS,
     AuxForm,
@@ -55,8 +56,6 @@ from .statics import (
 
 OBJECTS: Final = "leafwise.nn"
 """The namespace of the node types of objects that are no nodes of trees."""
-
-_NEW: Final = object()
 
 
 class ObjectRecord:
@@ -128,7 +127,7 @@ def kinds_in(obj: Any) -> Kinds:
 def set_kind(obj: Any, name: Any, kind: Kind | None) -> None:
     """Change the kind of an entry."""
     kinds = kinds_in(obj)
-    if kinds.get(name, _NEW) is kind:
+    if kinds.get(name, MISSING) is kind:
         return
     record = record_of(obj)
     if record.fields is not kinds:  # other objects have these fields, too
@@ -175,8 +174,8 @@ def decide(
     """
     cls = type(obj)
     spec: ClassSpec = cls.__leafwise__
-    old_kind: Any = kinds_in(obj).get(name, _NEW)
-    is_new = old_kind is _NEW
+    old_kind: Any = kinds_in(obj).get(name, MISSING)
+    is_new = old_kind is MISSING
     declared = spec.declared.get(name) if type(name) is str else None
     kind: Kind | None = declared if is_new or old_kind is None else old_kind
     answer = sort(value)
@@ -193,9 +192,9 @@ def decide(
     # From here on, the value is or holds data, and the entry is static or new.
     is_open = is_new or (old_kind is None and spec.is_module)
     if answer == "data" and is_open and declared is None:
-        return _kind_of_value(value)
+        return _inferred_kind(value)
     if not spec.pytree or not (declared is Kind.STATIC or spec.strict):
-        return _kind_of_value(value)
+        return _inferred_kind(value)
     if answer == "container":
         after = f", a {type(value).__name__} that would be static"
         raise refusal(cls, key_of(name), value, "Found data in ", after)
@@ -240,7 +239,7 @@ def _check_contents(
     return has_data
 
 
-def _kind_of_value(value: Any) -> Kind:
+def _inferred_kind(value: Any) -> Kind:
     """Return the kind that an undeclared entry gets with data in it."""
     spec = description_of(type(value))
     return spec.kind if isinstance(spec, NodeSpec) else Kind.DATA
@@ -335,8 +334,8 @@ def check_entries(obj: Any) -> None:
     for name, value in list(values.items()):
         if type(value) in learned.plain:
             continue
-        kind: Any = kinds.get(name, _NEW)
-        if kind is _NEW:
+        kind: Any = kinds.get(name, MISSING)
+        if kind is MISSING:
             continue
         # Data stays data; but a container may have got a misplaced mark since.
         if kind in STATIC_KINDS or type(value) not in learned.settled:
@@ -349,7 +348,7 @@ def mark_new_data(obj: Any) -> None:
     for name, value in list(values.items()):
         is_static = kinds_in(obj)[name] in STATIC_KINDS
         if is_static and type(value) not in learned.plain and holds_data(value):
-            set_kind(obj, name, _kind_of_value(value))
+            set_kind(obj, name, _inferred_kind(value))
 
 
 def refill(obj: Any, values: dict[Any, Any], kinds: Kinds) -> None:

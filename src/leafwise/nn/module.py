@@ -15,7 +15,7 @@ from ..fields import Kind, Marked
 from ..ops.map import tree_map
 from .capturing import can_store, read_stored, store, type_of
 from .editing import Mode, set_attributes, set_modes
-from .flatgraph import Path
+from .filters import Path
 from .graph import iter_graph
 from .pytree import Pytree, PytreeSpec, name_to_kind
 from .spec import spec_of

@@ -8,7 +8,7 @@ methods of optax's; neither optax nor jax is needed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from .._lazy import real
 from .._text import short_repr
@@ -16,7 +16,7 @@ from ..errors import StructureError
 from ..fields import Kind, data
 from ..ops.map import tree_flatten, tree_leaves, tree_map
 from .checks import check_level
-from .filters import Filter
+from .filters import Filter, Path
 from .graph import state
 from .graph import update as write
 from .pytree import Pytree, PytreeSpec
@@ -32,8 +32,6 @@ __all__ = [
 ]
 
 M = TypeVar("M")
-
-Path: TypeAlias = tuple[Any, ...]
 
 
 class OptState(Variable[Any], kind=Kind.STATE):

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar
 
 from .._hooks import description_of, hooks
+from .._records import MISSING
 from .._text import add_note
 from ..core.keypath import KeyPath
 from ..core.node import NodeType
@@ -43,7 +44,7 @@ from .instance import (
 )
 from .spec import ClassSpec, Order, spec_of
 from .statics import key_of, name_of
-from .variables import Variable, is_frozen, kind_in
+from .variables import Variable, is_frozen, kind_of_variable
 
 
 __all__ = [
@@ -58,7 +59,6 @@ MODE: Final = "is_training"
 """The attribute that a module has in the mode for evaluation."""
 
 _STATIC: Final = Kind.STATIC
-_NEW: Final = object()
 
 
 if TYPE_CHECKING:
@@ -242,9 +242,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
             except AttributeError:  # it was created without `__new__`
                 fields = record_of(self).fields
             kinds = fields if type(fields) is dict else fields.kinds
-            kind = kinds.get(name, _NEW)
+            kind = kinds.get(name, MISSING)
             cls = type(value)
-            if kind is _NEW:
+            if kind is MISSING:
                 special = type(self).__leafwise__.special
                 if cls in learned.plain and name not in special:
                     self.__dict__[name] = value
@@ -384,7 +384,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         kind = fields.kind_of(name)
         value = values[name]
         if isinstance(value, Variable) and (is_frozen(value) or kind is Kind.FROZEN):
-            kind = kind_in(kind, value)
+            kind = kind_of_variable(kind, value)
         kinds[name] = kind
     return MappingProxyType(kinds)
 

@@ -14,7 +14,7 @@ from ..errors import KindError
 from .checks import SEQUENCES, Occurrence, find_data, framework_of, module_library
 
 
-def describe(value: Any) -> str:
+def _summary(value: Any) -> str:
     """Describe a value in a few words: its type, shape and dtype."""
     cls = type(value)
     name = cls.__qualname__
@@ -47,7 +47,7 @@ def refusal(
     data = list(find_data(value))
     path = KeyPath((key, *data[0].path))
     subject = f"{before}{owner.__qualname__}{key}{after}"
-    place = f"{owner.__qualname__}{path} is {describe(data[0].value)}"
+    place = f"{owner.__qualname__}{path} is {_summary(data[0].value)}"
     if len(data) > 1:
         place = f"{place} (and {len(data) - 1} more)"
     ways = _ways_out(owner, key, value, is_whole=not data[0].path)

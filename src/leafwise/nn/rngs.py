@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from .._lazy import need
 from .._text import typed_repr
 from ..fields import Kind
-from .filters import Filter, predicate
+from .filters import Filter, Predicate, predicate
 from .pytree import Pytree
 from .variables import Variable
 
@@ -21,7 +21,6 @@ __all__ = ["RngCount", "RngKey", "RngState", "RngStream", "Rngs"]
 
 Shape: TypeAlias = int | tuple[int, ...]
 Shapes: TypeAlias = Shape | Mapping[Any, Shape | None] | None
-Predicate: TypeAlias = Callable[[tuple[Any, ...], Any], bool]
 
 
 class RngState(Variable[Any], kind=Kind.STATE):

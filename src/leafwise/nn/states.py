@@ -42,7 +42,7 @@ from ..ops.map import tree_flatten, tree_map
 from ..show.pretty import pformat
 from ..show.sketch import Child, Sketch
 from .checks import DataNode
-from .filters import Filter, partition
+from .filters import Filter, Path, partition
 from .variables import Variable, bare
 
 
@@ -73,7 +73,6 @@ else:
     K = TypeVar("K")
     V = TypeVar("V")
 
-Path: TypeAlias = tuple[Any, ...]
 StateLike: TypeAlias = Mapping[Any, Any]
 """A state, or nested mappings in its place."""
 

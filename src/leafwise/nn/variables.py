@@ -69,16 +69,16 @@ class VariableSpec(NodeSpec):
     """The description of a type of variables.
 
     Attributes:
-        bare: The aux data of variables without metadata.
+        plain_aux: The aux data of variables without metadata.
     """
 
-    bare: Statics
+    plain_aux: Statics
 
     def outline(self, obj: Any) -> Sketch:
         """Return the sketch of a variable: its value and metadata."""
 
         def kind_of_value(kind: Kind | None) -> Kind:
-            return kind_in(kind or Kind.DATA, obj)
+            return kind_of_variable(kind or Kind.DATA, obj)
 
         record: VariableRecord = obj._leafwise
         children = [Child(_KEY, record.value, kind=kind_of_value)]
@@ -89,7 +89,7 @@ class VariableSpec(NodeSpec):
 
     def contents(self, obj: Any, kind: Kind) -> Contents:
         """Return the value of a variable with its kind."""
-        kinds = (kind_in(kind, obj),)
+        kinds = (kind_of_variable(kind, obj),)
         return Contents((bare(obj),), _keys, None, kinds, "value")
 
     def child_kinds(self, aux: Statics, kind: Kind) -> Sequence[Kind]:
@@ -541,7 +541,7 @@ def _describe(cls: Any, kind: Kind) -> None:
     """Give a type of variables its description."""
     spec = VariableSpec(cls, kind)
     cls.__leafwise__ = spec
-    spec.bare = Statics(fields_of(cls, {"value": Kind.DATA}), ())
+    spec.plain_aux = Statics(fields_of(cls, {"value": Kind.DATA}), ())
 
 
 _describe(Variable, Kind.DATA)
@@ -574,7 +574,7 @@ def is_frozen(value: Any) -> bool:
     return isinstance(value, Variable) and raw_metadata(value).get(FROZEN) is True
 
 
-def kind_in(attribute: Kind, variable: Variable) -> Kind:
+def kind_of_variable(attribute: Kind, variable: Variable) -> Kind:
     """Return the kind of a variable in an attribute of some kind; `DATA` without one.
 
     That an attribute was frozen once does not freeze a variable that is assigned to it.
@@ -608,7 +608,7 @@ def aux_of(variable: Variable) -> Statics:
     metadata = raw_metadata(variable)
     if not metadata:
         spec: VariableSpec = type(variable).__leafwise__
-        return spec.bare
+        return spec.plain_aux
     kinds: Kinds = {"value": Kind.DATA, **dict.fromkeys(metadata)}
     fields = fields_of(type(variable), kinds)
     return statics_for(fields, fields.statics(metadata))
@@ -638,7 +638,8 @@ def _flatten(node: Any) -> tuple[tuple[Any], Statics]:
     record = node._leafwise
     if record.metadata:
         return (record.value,), aux_of(node)
-    return (record.value,), type(node).__leafwise__.bare
+    # As `aux_of` does, without a call: most variables have no metadata.
+    return (record.value,), type(node).__leafwise__.plain_aux
 
 
 class _VariableNodeType(ObjectNodeType):

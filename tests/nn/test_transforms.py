@@ -7,7 +7,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.transforms.calls import ARGS, KWARGS, unbind
+from leafwise.nn.transforms.functions import ARGS, KWARGS, unbind
 from leafwise.nn.transforms.jit import ArgumentSelection
 
 

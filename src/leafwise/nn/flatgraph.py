@@ -375,6 +375,8 @@ class FlatGraph:
                 "object in between",
                 again=KeyPath(()),
             )
+        # not numbered: a container that stands in two places is not one thing to users
+        # of Flax, and its content is there twice
         self._containers.add(id(container))
         place_inside = place if place < _UNCHECKED else _IN_CONTAINER
         children, aux = node_type.flatten(container)

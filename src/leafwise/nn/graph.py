@@ -163,8 +163,9 @@ def find_duplicates(tree: Any) -> list[list[Path]]:
     for leaf, path in zip(flat.leaves, flat.paths, strict=True):
         value = bare(leaf)
         if is_data(value):
-            is_boxed = isinstance(leaf, Variable)
-            places.append((value, (*path, "value") if is_boxed else path))
+            # What is in a variable has a path of its own, as in `iter_graph`.
+            value_path = (*path, "value") if isinstance(leaf, Variable) else path
+            places.append((value, value_path))
     paths_by_id: dict[int, list[Path]] = {}
     for value, path in places:
         paths_by_id.setdefault(id(value), []).append(path)
@@ -224,7 +225,7 @@ def split(node: Any, *filters: Filter) -> Any:
     """
     flat = flatten_whole(node)
     parts, unmatched = select(flat, filters)
-    if unmatched:
+    if unmatched:  # what is left over would be missing in `merge`
         pairs = [(flat.paths[index], flat.leaves[index]) for index in unmatched]
         raise ValueError(left_over(pairs))
     return flat.graphdef, *[part_of(flat, indexes) for indexes in parts]
@@ -365,6 +366,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
         if variable is None:
             if isinstance(value, Variable):
                 raise _misfit(path, "a bare value", value)
+        # Mostly the state has the variable itself, which needs no call.
         elif copy or type(value) is not variable[0].cls:
             value = _variable_for(variable, value, path, copy=copy)
         leaves.append(value)
@@ -464,12 +466,14 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     writes: list[_Write] = []
     if _plan(node, new_values, (), writes) is not node:
         raise StructureError(f"a {type(node).__name__} cannot be changed")
+    # All values were checked, but a property or `update_from_state` of the user's may
+    # still raise, when some are written already.
     holders = {id(holder): holder for holder, _, _ in writes}
     restorers = [_restorer(holder) for holder in holders.values()]
     try:
         for holder, part, value in writes:
             write(holder, part, value)
-    except BaseException:  # of a setter of the user; it is raised again
+    except BaseException:
         for restore in restorers:
             restore()
         raise
@@ -509,6 +513,7 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
             if new is child:
                 continue
         elif type(new) is State or (is_node and child is not None):
+            # None is a node, but a place that holds nothing may get a value
             raise _misfit(child_path, _expected(child, new), new)
         if isinstance(node, Pytree):
             _check_attribute(node, part, new, child_path)
@@ -520,11 +525,12 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
             )
         if node_type.fill is not None or _is_mutable(node, node_type):
             writes.append((node, part, new))
-        else:
+        else:  # a tuple, say: a new one is written where this one stands
             replacements[part] = new
     if not replacements:
         return node
-    return node_type.unflatten(aux, list((children_by_part | replacements).values()))
+    children_by_part |= replacements
+    return node_type.unflatten(aux, list(children_by_part.values()))
 
 
 def _check_attribute(node: Pytree, part: Any, value: Any, path: Path) -> None:
@@ -648,18 +654,12 @@ def pop(node: Any, *filters: Filter) -> Any:
     flat = flatten_whole(node)
     parts, _ = select(flat, filters)
     indexes = list(chain.from_iterable(parts))
-    popped = {
-        id(flat.leaves[index])
-        for index in indexes
-        if isinstance(flat.leaves[index], Variable)
-    }
     places = [(flat.holders[index], flat.paths[index]) for index in indexes]
-    places += [
-        (holder, path)
-        for number, path, holder in flat.again
-        if id(flat.tracked[number]) in popped
-    ]
-    for holder, path in places:
+    popped = {id(flat.leaves[index]) for index in indexes}
+    for number, path, holder in flat.again:
+        if id(flat.tracked[number]) in popped:  # a variable's other names
+            places.append((holder, path))
+    for holder, path in places:  # all, before anything is removed
         is_attribute = isinstance(holder, Pytree) and isinstance(path[-1], str)
         if not isinstance(holder, dict) and not is_attribute:
             raise ValueError(

@@ -4,33 +4,28 @@ A transform sees a graph of objects as a `GraphDef` without leaves and a list of
 Inside, `call_on_copies` rebuilds the objects, calls the function, flattens everything
 again and returns what changed. A value that the function did not change is not
 returned but taken from what went in. Outside, `put_back` writes the changes into
-the caller's objects, after everything has gone well. Objects in bound methods and
-partials are arguments like others. Knows no framework.
+the caller's objects, after everything has gone well. Knows no framework.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import is_
-from types import FunctionType, MethodType
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from ..._hooks import hooks
-from ..._text import add_note, escape_controls, safe_repr, typed_repr
+from ..._text import safe_repr
 from ...core.keys import GetAttrKey
 from ...core.node import NodeType
-from ...core.reference import Structure
 from ...core.register import ComparableStaticNodeType
 from ...core.registry import install
 from ...equality import exact
 from ...errors import TraceError
-from ..checks import DataNode, check_level, find_data, set_stamp, stamp_of
+from ..checks import check_level, find_data, set_stamp, stamp_of
 from ..flatgraph import (
     FlatGraph,
     GraphDef,
@@ -42,271 +37,27 @@ from ..flatgraph import (
     unflatten_graph,
 )
 from ..graph import clone
-from ..instance import parts_of
 from ..pytree import Pytree
 from ..spec import spec_of
 from ..variables import Variable, bare, set_raw_value
+from .functions import (
+    ARGS,
+    KWARGS,
+    RESULT,
+    Path,
+    UserFunction,
+    path_text,
+    unbind,
+    wraps,
+)
 
 
 __all__ = ["pure"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Call: TypeAlias = Callable[..., Any]
-Path: TypeAlias = tuple[Any, ...]
 Roots: TypeAlias = tuple[tuple[Any, ...], dict[str, Any], Any]
-
 Static: TypeAlias = dict[Path, Any]
-
-ARGS: Final = 0
-KWARGS: Final = 1
-BOUND: Final = 2
-RESULT: Final = 3
-"""What a path begins with: before a position, a name, and what is in the object that
-the function is bound to, and in the result."""
-
-
-# --------------------------------------------------------------- functions and objects
-
-
-def has_objects(value: Any) -> bool:
-    """Return whether a value is, or contains, objects or variables."""
-    return bool(flatten_graph([value]).tracked)
-
-
-def wraps(function: Call) -> Callable[[Call], Call]:
-    """Return a decorator that makes a function look like another one."""
-    if not callable(function):
-        raise TypeError(f"a transform takes a function, got {typed_repr(function)}")
-    updated = ("__dict__",) if isinstance(function, FunctionType) else ()
-    return functools.wraps(function, updated=updated)
-
-
-def check_options(name: str, options: Mapping[str, Any], option_types: Any) -> None:
-    """Refuse options that a transform does not have, as Python does.
-
-    Raises:
-        TypeError: There is one.
-    """
-    for option in options:
-        if option not in option_types.__annotations__:
-            raise TypeError(
-                f"{name}() got an unexpected keyword argument {option!r}; its options "
-                f"are {', '.join(option_types.__annotations__)}"
-            )
-
-
-def with_value(leaf: Any, value: Any) -> Any:
-    """Return a gradient or an axis; in a variable if the leaf is one."""
-    return leaf.replace(value) if isinstance(leaf, Variable) else value
-
-
-# ------------------------------------------------------------------ bound functions
-
-
-def unbind(function: Call) -> tuple[Call, Any]:
-    """Take the objects out of a bound method, a partial, or an object to be called.
-
-    Args:
-        function: Any function.
-
-    Returns:
-        A function that takes, before the arguments, what was taken out, and that.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise.nn.transforms.calls import unbind
-        >>> items = lw.nn.List([1])
-        >>> function, bound = unbind(items.append)
-        >>> bound is items, function(bound, 2), [*items]
-        (True, None, [1, 2])
-    """
-    if isinstance(function, MethodType) and has_objects(function.__self__):
-        return function.__func__, function.__self__
-    if isinstance(function, functools.partial):
-        return _unbind_partial(function)
-    if isinstance(function, DataNode):
-        return lambda bound, *args, **kwargs: bound(*args, **kwargs), function
-    return lambda _held, *args, **kwargs: function(*args, **kwargs), None
-
-
-def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
-    inner, inner_bound = unbind(function.func)
-    pairs: list[Any] = list(enumerate(function.args))
-    pairs += function.keywords.items()
-    names = [name for name, value in pairs if has_objects(value)]
-    arguments: dict[Any, Any] = dict(pairs)
-    count = len(function.args)
-
-    def call(bound: Any, *args: Any, **kwargs: Any) -> Any:
-        filled = arguments | dict(zip(names, bound[1], strict=True))
-        positional = [filled.pop(index) for index in range(count)]
-        return inner(bound[0], *positional, *args, **{**filled, **kwargs})
-
-    return call, (inner_bound, [arguments[name] for name in names])
-
-
-class UserFunction:
-    """A function that a transform calls on copies.
-
-    Args:
-        function: The function; objects are taken out of it as by `unbind`.
-
-    Attributes:
-        function: The function as it was given.
-        call: Takes what the function is bound to before the arguments.
-        bound: What it is bound to.
-    """
-
-    def __init__(self, function: Call) -> None:
-        self.function: Call = function
-        call, bound = unbind(function)
-        self.call: Call = call
-        self.bound: Any = bound
-
-    def named(self, inside: Call) -> Call:
-        """Return a function for jax, whose messages name the user's in its place."""
-        renamed: Any = wraps(self.function)(inside)
-        # The signature stays its own: by it jax finds the arguments that are donated.
-        renamed.__signature__ = inspect.Signature.from_callable(
-            inside, follow_wrapped=False
-        )
-        return inside
-
-    def __str__(self) -> str:
-        """Return the name of the function, with its file and line."""
-        function: Any = self.function
-        while isinstance(function, functools.partial):
-            function = function.func
-        function = inspect.unwrap(function)
-        if not hasattr(function, "__qualname__"):  # a module that is called
-            function = type(function).__call__
-        code = getattr(function, "__code__", None)
-        name = escape_controls(function.__qualname__)
-        return (
-            name
-            if code is None
-            else f"{name} at {code.co_filename}:{code.co_firstlineno}"
-        )
-
-    @functools.cached_property
-    def _parameters(self) -> list[inspect.Parameter]:
-        try:
-            signature = inspect.signature(self.function)
-        except (TypeError, ValueError):  # such as a function that is written in C
-            return []
-        return list(signature.parameters.values())
-
-    def place_name(self, path: Path, structure: Structure = None) -> str:
-        """Return what stands at a path as in the code of the function.
-
-        Args:
-            path: The path; it begins with one of the numbers above.
-            structure: The structure of arguments, keywords, and what is bound. Without
-                it, attributes look like items.
-
-        Example:
-            >>> from leafwise.nn.transforms.calls import UserFunction
-            >>> function = UserFunction(lambda model, config: None)
-            >>> function.place_name((0, 1, "layers", 0))
-            "config['layers'][0]"
-        """
-        root, *parts = path
-        if structure is not None:
-            structure = structure[2][root]
-        if root == BOUND or not parts:
-            name = "self" if isinstance(self.function, MethodType) else _ROOTS[root]
-            return name + path_text(parts, structure)
-        part, *parts = parts
-        if structure is not None:
-            structure = _child_at(structure, part)[1]
-        name = part if root == KWARGS else self._name_of_argument(part)
-        return name + path_text(parts, structure)
-
-    def _name_of_argument(self, position: int) -> str:
-        if position < len(self._parameters):
-            parameter = self._parameters[position]
-            if parameter.kind in _POSITIONAL:
-                return parameter.name
-        for first, parameter in enumerate(self._parameters):
-            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                return f"{parameter.name}[{position - first}]"
-        return f"args[{position}]"
-
-    def note_untraceable(
-        self, error: TypeError, graphdef: GraphDef[Any], values: Iterable[Any], way: str
-    ) -> None:
-        """Note on an error which argument has a value that jax cannot trace, if any.
-
-        Args:
-            error: The error.
-            graphdef: The structure of `(args, kwargs, bound)`.
-            values: Its values.
-            way: What to do, besides putting the value into a pytree.
-        """
-        for path, value in zip(graphdef.paths, values, strict=True):
-            if dtype_of(value) is None:
-                name = self.place_name(path, structure_in(graphdef))
-                add_note(
-                    error,
-                    f"{name} of {self} is of type {type(value).__name__}, which jax "
-                    f"cannot trace: {way}, or put the value into a static attribute of "
-                    "a leafwise.Pytree",
-                )
-                return
-
-
-def dtype_of(value: Any) -> Any:
-    """Return the dtype that a value has for jax, None if jax cannot trace it."""
-    try:
-        return sys.modules["jax"].eval_shape(_identity, value).dtype
-    except TypeError:
-        return None
-
-
-BIND: Final = "bind it with functools.partial"
-"""What to do with a value where a transform has no static arguments."""
-
-_ROOTS: Final = (
-    "the arguments",
-    "the keywords",
-    "the object that the function is bound to",
-    "the result",
-)
-_POSITIONAL: Final = (
-    inspect.Parameter.POSITIONAL_ONLY,
-    inspect.Parameter.POSITIONAL_OR_KEYWORD,
-)
-
-
-def _identity(value: R) -> R:
-    return value
-
-
-def path_text(path: Iterable[Any], structure: Structure = None) -> str:
-    """Return a path as code: `.layers[0].w`.
-
-    Args:
-        path: Names, positions and keys.
-        structure: The structure that they lead through, which knows attributes from
-            items.
-    """
-    texts = []
-    for part in path:
-        text, structure = _child_at(structure, part)
-        texts.append(text)
-    return "".join(texts)
-
-
-def _child_at(structure: Structure, part: Any) -> tuple[str, Structure]:
-    """Return the key of a child as text, and its structure, None if it has none."""
-    if structure is not None:
-        node_type, aux, children = structure
-        parts = parts_of(node_type, aux, len(children))
-        if part in parts:
-            index = parts.index(part)
-            return str(node_type.keys(aux, len(children))[index]), children[index]
-    return f"[{safe_repr(part)}]", None
 
 
 def pure(function: Callable[P, R]) -> Callable[P, R]:
@@ -539,6 +290,7 @@ def call_on_copies(
     roots: Roots = unflatten_graph(structure, values, are_bare=True)
     args, kwargs, bound = roots
     before = flatten_graph(roots, traced=True)
+    # in the form of `after` below, with which it is compared
     watched = flatten_graph((before.tracked, None), traced=True)
     list_of_call = groups.of_call(roots)
 
@@ -559,7 +311,6 @@ def call_on_copies(
             return (RESULT, *parts)
         return (*before.first[parts[0]], *parts[1:])
 
-    indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
     objects_after, result_after = children_of(after.structure)
 
     def name_of(path: Path) -> str:
@@ -571,47 +322,86 @@ def call_on_copies(
         name = function.place_name(before.first[number], structure)
         return name + path_text(parts, children_of(objects_after)[number])
 
+    indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
     _refuse_leaks(after, indexes, name_of)
-    paths = list(map(call_path, after.paths))
-    lists_of = [
-        (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
+    numbers = []
+    for path in map(call_path, after.paths):
+        list_of = list_of_result if path[0] == RESULT else list_of_call
+        numbers.append(list_of(path))
+    kept = [
+        index if index is not None and keep(index, number) else None
+        for index, number in zip(
+            _unchanged(values, before, after), numbers, strict=True
+        )
     ]
-    objects_before, _ = children_of(watched.structure)
-    is_same = all(map(is_, watched.tracked, after.tracked)) and are_identical(
-        objects_before, objects_after
-    )
-    lists: list[Named] = [OrderedDict() for _ in range(groups.count)]
-    inputs: list[int | None] = []
-    for index, leaf, path, number in zip(
-        _unchanged(values, before, after),
-        after.leaves,
-        after.paths,
-        lists_of,
-        strict=True,
-    ):
-        is_kept = index is not None and keep(index, number)
-        inputs.append(index if is_kept else None)
-        if not is_kept:
-            lists[number][len(inputs), name_of(path)] = bare(leaf)
-    # The values that come out are numbered through all lists, one after the other.
-    positions = list(accumulate(map(len, lists), initial=0))
-    sources: list[int] = []
-    for index, number in zip(inputs, lists_of, strict=True):
-        if index is None:
-            sources.append(positions[number])
-            positions[number] += 1
-        else:
-            sources.append(~index)
+    lists = _lists_of_outputs(after, kept, numbers, groups.count, name_of)
+    sources = _sources(kept, numbers, lists)
     links = tuple(
         (index, indexes[id(obj)])
         for index, obj in enumerate(after.tracked)
         if id(obj) in indexes
     )
-    is_same = is_same and all(map(_is_writable, before.tracked))
-    stores = _stores(after, sources, indexes) if is_same else None
-    graphdef = GraphDef(after.structure)
-    changes = Changes(graphdef, links, tuple(sources), stores)
+    stores = None
+    if _is_same_graph(watched, after) and all(map(_is_writable, before.tracked)):
+        stores = _stores(after, sources, indexes)
+    changes = Changes(GraphDef(after.structure), links, tuple(sources), stores)
     return unflattened, changes, lists
+
+
+def _lists_of_outputs(
+    after: FlatGraph,
+    kept: list[int | None],
+    numbers: list[int],
+    count: int,
+    name_of: Callable[[Path], str],
+) -> list[Named]:
+    """Put the values that come out into lists.
+
+    Args:
+        after: The objects and the result after the call.
+        kept: For each value, its index among those that went in; None if it comes out.
+        numbers: For each value, the number of its list.
+        count: How many lists there are.
+        name_of: Takes a path, and returns the name of the place.
+    """
+    lists: list[Named] = [OrderedDict() for _ in range(count)]
+    rows = zip(kept, numbers, after.paths, after.leaves, strict=True)
+    for place, (index, number, path, leaf) in enumerate(rows):
+        if index is None:
+            # The place makes the key unique: two values may have one name.
+            lists[number][place, name_of(path)] = bare(leaf)
+    return lists
+
+
+def _sources(
+    kept: list[int | None], numbers: list[int], lists: list[Named]
+) -> list[int]:
+    """Return the source of each value, see `Changes`."""
+    # The values that come out are numbered through all lists, one after the other.
+    positions = list(accumulate(map(len, lists), initial=0))
+    sources = []
+    for index, number in zip(kept, numbers, strict=True):
+        if index is None:
+            sources.append(positions[number])
+            positions[number] += 1
+        else:
+            sources.append(~index)
+    return sources
+
+
+def _is_same_graph(before: FlatGraph, after: FlatGraph) -> bool:
+    """Return whether a call left the structure of its arguments as it was.
+
+    Args:
+        before: The objects, and None.
+        after: The objects, and the result.
+    """
+    objects_before, _ = children_of(before.structure)
+    objects_after, _ = children_of(after.structure)
+    # An object in another one's place makes an equal structure. What is only in the
+    # result comes after those of the arguments, so `map` may end before it.
+    is_same = all(map(is_, before.tracked, after.tracked))
+    return is_same and are_identical(objects_before, objects_after)
 
 
 def _refuse_leaks(

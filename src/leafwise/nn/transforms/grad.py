@@ -31,13 +31,15 @@ from ..pytree import Pytree
 from ..states import State, from_flat_state
 from ..variables import Param, Variable, bare
 from .calls import (
+    call_on_copies,
+    put_back,
+)
+from .functions import (
     ARGS,
     Call,
     UserFunction,
-    call_on_copies,
     check_options,
     dtype_of,
-    put_back,
     with_value,
     wraps,
 )

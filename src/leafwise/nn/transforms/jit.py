@@ -26,21 +26,23 @@ from ..._lazy import need
 from ..._text import short_repr
 from ..flatgraph import GraphDef
 from .calls import (
+    CallKey,
+    CallValues,
+    Changes,
+    Static,
+    call_on_copies,
+    put_back,
+    put_static,
+)
+from .functions import (
     ARGS,
     BIND,
     KWARGS,
     Call,
-    CallKey,
-    CallValues,
-    Changes,
     Path,
-    Static,
     UserFunction,
-    call_on_copies,
     check_options,
     has_objects,
-    put_back,
-    put_static,
     wraps,
 )
 from .lastgraph import LastGraph

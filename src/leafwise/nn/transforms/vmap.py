@@ -38,22 +38,24 @@ from ..flatgraph import (
 from ..instance import below
 from ..variables import Variable, bare
 from .calls import (
+    CallKey,
+    CallValues,
+    Groups,
+    Roots,
+    call_on_copies,
+    put_back,
+)
+from .functions import (
     ARGS,
     BIND,
     BOUND,
     KWARGS,
     RESULT,
     Call,
-    CallKey,
-    CallValues,
-    Groups,
     Path,
-    Roots,
     UserFunction,
-    call_on_copies,
     check_options,
     path_text,
-    put_back,
     with_value,
     wraps,
 )

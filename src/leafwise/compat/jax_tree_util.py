@@ -634,7 +634,9 @@ def register_dataclass(
     data_names = list(data_fields or ())
     meta_names = list(meta_fields or ())
     if data_fields is None and not is_dataclass:
-        raise TypeError(f"{cls.__qualname__} is not a dataclass, and has no fields")
+        raise TypeError(
+            f"{nodetype.__qualname__} is not a dataclass, and has no fields"
+        )
     if data_fields is None:
         data_names, meta_names = _names_by_metadata(fields, drop_fields)
     used = {*data_names, *meta_names}
@@ -642,7 +644,7 @@ def register_dataclass(
     # a class that is no dataclass may take any arguments
     if is_dataclass and expected != used:
         raise ValueError(
-            f"data_fields and meta_fields of {cls.__qualname__} must be all "
+            f"data_fields and meta_fields of {nodetype.__qualname__} must be all "
             f"fields with init=True; missing fields: {sorted(expected - used)}, to be "
             f"added to drop_fields; unexpected fields: {sorted(used - expected)}"
         )

@@ -205,6 +205,12 @@ def _skip_writers(module: ModuleType) -> None:
     _skip(_writers(module))
 
 
+def _skip_writers_of_entries(module: ModuleType) -> None:
+    # `assign` as well: the entries of a container may have keys that are no strings,
+    # and the compiler knows no others in a `__dict__`
+    _skip([*_writers(module), module.assign])
+
+
 _PACKAGE: Final = __name__.partition(".")[0]
 _WRITERS: Final = ("nn.instance", "nn.pytree", "nn.states", "nn.variables")
 """The modules that write to objects past `__setattr__`."""
@@ -214,6 +220,7 @@ pending: Final[dict[str, Callable[[ModuleType], None]]] = {
     f"{_PACKAGE}.selection.select": lambda module: _skip([module.read_selector]),
     f"{_PACKAGE}.selection.partition": lambda module: _skip([module.flags_of]),
     **{f"{_PACKAGE}.{name}": _skip_writers for name in _WRITERS},
+    f"{_PACKAGE}.nn.instance": _skip_writers_of_entries,
 }
 """What the compiler has not learned yet, by the name of the module it is about."""
 

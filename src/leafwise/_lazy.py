@@ -61,6 +61,7 @@ def is_loading(name: str) -> bool:
     if name in hooks.imported_modules:
         return False
     spec = getattr(sys.modules.get(name), "__spec__", None)
+    # set by importlib; there is no public way to ask
     return bool(getattr(spec, "_initializing", False))
 
 
@@ -108,6 +109,7 @@ def need(module: str, what: str, extra: str = "") -> Any:
     try:
         return late_module(module)
     except ModuleNotFoundError as error:
+        # it is installed, and lacks something itself
         if error.name != module.partition(".")[0]:
             raise
         package = f"'leafwise[{extra}]'" if extra else error.name

@@ -23,6 +23,7 @@ class Sealed:
     def _set(self, *values: Any) -> None:
         """Set the slots, in their order; called once, by `__init__`."""
         for name, value in zip(self.__match_args__, values, strict=True):
+            # past our own `__setattr__`
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, *value: object) -> None:

@@ -300,7 +300,7 @@ def _check(cls: type, fields: _Fields, init: bool) -> None:
             f"register_dataclass of {cls.__qualname__} was given "
             f"{_field_list(repeated)} twice; a field is either data, meta or dropped"
         )
-    if not dataclasses.is_dataclass(cls):
+    if not dataclasses.is_dataclass(cls):  # it does not say which fields it has
         return
     declared = {attribute.name: attribute for attribute in dataclasses.fields(cls)}
     missing = [name for name in declared if name not in names]
@@ -326,6 +326,7 @@ def _check(cls: type, fields: _Fields, init: bool) -> None:
             f"init=True cannot rebuild {cls.__qualname__}: {_field_list(unset)} has "
             "init=False; drop it, or leave init out"
         )
+    # an `InitVar` is a parameter that is among the fields, and no field
     init_vars = [
         name
         for name in inspect.signature(cls.__init__).parameters
@@ -345,6 +346,7 @@ def _names(cls: type, argument: str, names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         RegistryError: It contains something else.
     """
+    # the letters of a string would be its items
     fields = (names,) if isinstance(names, str) else tuple(names)
     for name in fields:
         if not isinstance(name, str) or not name.isidentifier():
@@ -388,21 +390,24 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     """Return a function that gives dropped fields their defaults, if any have one."""
     if not drop or not dataclasses.is_dataclass(cls):
         return None
-    factories: dict[str, Callable[[], Any]] = {}
-    for attribute in dataclasses.fields(cls):
-        if attribute.name not in drop:
-            continue
-        if attribute.default_factory is not dataclasses.MISSING:
-            factories[attribute.name] = attribute.default_factory
-        elif attribute.default is not dataclasses.MISSING:
-            factories[attribute.name] = functools.partial(_identity, attribute.default)
+    with_default = [
+        attribute
+        for attribute in dataclasses.fields(cls)
+        if attribute.name in drop and _has_default(attribute)
+    ]
 
     def set_defaults(node: Any) -> None:
-        for name, make_default in factories.items():
-            object.__setattr__(node, name, make_default())
+        for attribute in with_default:
+            value = attribute.default
+            if attribute.default_factory is not dataclasses.MISSING:
+                value = attribute.default_factory()
+            # past the `__setattr__` of a frozen class
+            object.__setattr__(node, attribute.name, value)
 
-    return set_defaults if factories else None
+    return set_defaults if with_default else None
 
 
-def _identity(value: T) -> T:
-    return value
+def _has_default(attribute: dataclasses.Field[Any]) -> bool:
+    missing = dataclasses.MISSING
+    has_value = attribute.default is not missing
+    return has_value or attribute.default_factory is not missing

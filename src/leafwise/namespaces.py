@@ -92,6 +92,7 @@ class Namespace:
 
     def __getattr__(self, attribute: str) -> Any:
         function = None
+        # pickle, copy and notebooks ask for names like this; no module is imported
         if not attribute.startswith("_"):
             function = _function(attribute)
         if function is None:
@@ -105,6 +106,7 @@ class Namespace:
         if _takes_namespace(function):
             bound = functools.partial(function, namespace=self.name)
             functools.update_wrapper(bound, function)
+        # another thread may have bound it meanwhile: all get the same function
         return vars(self).setdefault(attribute, bound)
 
     def __dir__(self) -> list[str]:

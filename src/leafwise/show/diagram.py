@@ -294,6 +294,7 @@ def scene(
         ValueError: There is a selector for a diff.
     """
     root = _read(tree, context, select, depth, most)
+    # asked before: folding makes one item of several
     is_cut = collapse and _leaves_out(root)
     fold(root, collapse, by_value=by_value)
     if is_cut and most < _READ:

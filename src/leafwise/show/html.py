@@ -85,6 +85,7 @@ def to_html(
         body = _of_selection(tree, depth, max_leaves, arrays)
     else:
         root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
+        # a text has quotes, and an array its dtype, instead of the lines of a repr
         is_text = issubclass(type(tree), str | bytes)
         if root.role == "leaf" and not is_text and not is_array(tree):
             root.opening = _lines_of(tree) or root.opening
@@ -275,6 +276,7 @@ def _leaf(item: Item) -> str:
     value = item.value
     style = "array" if is_array(value) else "object"
     for classes, name in _STYLES:
+        # not `isinstance`, which asks the `__class__` of the value
         if issubclass(type(value), classes):
             style = name
             break

@@ -235,6 +235,7 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
 def _short(value: Any) -> str:
     """Return the `repr` of a value in one line, cut if it is long."""
     if type(value) not in (str, bytes):
+        # twice as much as is shown, since addresses and line breaks go
         text = _LINE_BREAK.sub(" ", safe_repr(value)[: 2 * _LONGEST])
         text = escape_controls(_ADDRESS.sub("", text))
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -316,8 +316,10 @@ def _node_type_for(cls: Any, **_options: Any) -> NodeType:
     return spec.make_node_type(_PACKAGE)
 
 
-_no_options = dict.fromkeys(("pytree", "order", "strict", "kind"))
-_describe(Pytree, PytreeSpec, _no_options)
+_NO_OPTIONS: Final[dict[str, Any]] = dict.fromkeys(
+    ("pytree", "order", "strict", "kind")
+)
+_describe(Pytree, PytreeSpec, _NO_OPTIONS)
 install(Pytree, _node_type_for, inherit=True)
 
 

@@ -100,11 +100,12 @@ class Numbering:
         """
         parts = [value]
         flat_parts: list[tuple[list[Any], Any]] = []
-        for part in parts:
+        for part in parts:  # which grows meanwhile
             flat_part = self.context.also_stopping(self._ends(part)).flatten(part)
             flat_parts.append(flat_part)
             parts += [leaf for leaf in flat_part[0] if self._is_part(leaf)]
         rows = list(zip(parts, flat_parts, strict=True))
+        # the inner parts first, since their numbers stand for them in the outer ones
         for part, (leaves, treedef) in reversed(rows):
             keys: list[Hashable] = []
             for leaf in leaves:
@@ -183,12 +184,12 @@ class Numbering:
             return leaf  # type: ignore[no-any-return]  # it has a hash
         try:
             key = _array_key(leaf) if is_array(leaf) else _hashable(leaf)
-            if key != key:
+            if key != key:  # NaN, which no dict finds again
                 return (float, "nan") if self.criteria.equal_nan else object()
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        if self.criteria.typematch or cls is bool:
+        if self.criteria.typematch or cls is bool:  # True is 1 for a dict
             return cls, key
         return key  # type: ignore[no-any-return]  # it has a hash
 
@@ -198,6 +199,7 @@ def _array_key(array: Any) -> Any:
     array = as_numpy(array)
     if not array.shape:
         return array.item()
+    # different arrays with equal samples are paired, and then compared in full
     step = max(1, array.size // _MOST_ELEMENTS)
     sample = array.reshape(-1)[::step]
     return array.shape, str(array.dtype), sample.tobytes()
@@ -236,6 +238,8 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
         ([(0, 1), (2, 2)], [(3, 0)])
     """
     places: defaultdict[int, list[int]] = defaultdict(list)
+    # The last ones first: an item of one list could otherwise be paired with several
+    # equal items of the other, each extending the sequence of the one before.
     for j in range(len(theirs) - 1, -1, -1):
         places[theirs[j]].append(j)
     in_order: Pairs = []
@@ -252,6 +256,7 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
         for number, js in places.items()
     }
     moved = []
+    # `unpaired` has the last ones first, so that equal items are paired in their order
     for i, number in enumerate(mine):
         if i not in my_positions and unpaired.get(number):
             moved.append((i, unpaired[number].pop()))
@@ -344,6 +349,7 @@ def _replaced(
     if len(removed) > len(added):
         turned = _replaced(added, removed, lambda j, i: shared(i, j))
         return [(i, j) for j, i in turned]
+    # each pair would be compared, so that long runs take quadratic time
     is_long = len(removed) * len(added) > _MOST_COMPARED
     if len(removed) == len(added) or is_long:
         return list(zip(removed, added, strict=False))

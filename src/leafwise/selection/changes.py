@@ -129,7 +129,9 @@ class Edited(dict[int, tuple[Place, NodeType, frozenset[str]]]):
             for key, edit in edits
             if isinstance(key, GetAttrKey) and type(edit) is not Delete
         )
-        if id(node) in self:  # by an edit before this one
+        if id(node) in self:
+            # An edit before this one made it. It is added again at the end, since what
+            # is in it has to be validated before.
             _, _, changed_before = self.pop(id(node))
             changed |= changed_before
         self[id(new_node)] = Place(link, new_node), node_type, changed
@@ -347,6 +349,7 @@ def _edit_at(
     """
     if not nodes and not isinstance(edit, Set):
         raise _root_edited()
+    new_node: Any
     for node in reversed(nodes):
         key = link.key
         link = link.above  # type: ignore[assignment]  # of a node above
@@ -354,13 +357,14 @@ def _edit_at(
             _edit_in_place(node, key.entry, edit)
             return nodes[0]
         has_items = type(node) is dict or type(node) is list
-        if has_items and isinstance(edit, Set):
-            new_node = _with_items(node, {key.entry: edit.value})
+        if has_items and type(edit) is Set:
+            new_node = node.copy()
+            new_node[key.entry] = edit.value
         else:
             node_type: Any = view.resolve(type(node))
-            place = Place(link, node)
             edits = [(key, edit)]
-            new_node = call_at(changed_node, (link, node, node_type, edits), place)
+            arguments = (link, node, node_type, edits)
+            new_node = call_at(changed_node, arguments, Place(link, node))
             if record is not None and node_type.attributes.validate is not None:
                 record.add(link, node, new_node, node_type, edits)
         if has_items and copies is not None:
@@ -393,6 +397,7 @@ def apply_edits(nodes: Sequence[NodeEdits], record: Edited | None = None) -> Any
         record: See `rebuild`.
     """
     new_tree = nodes[0].node
+    # from the bottom up: a node is built once, when all that is in it is built
     for step in reversed(nodes):
         if not step.is_changed:
             continue
@@ -511,17 +516,20 @@ def changed_node(
     if node_type.is_mapping:
         items = _changed_mapping(link, node_type.items(node), edits)
         return node_type.from_items(node_type.rest(node), items)
+    if not node_type.is_sequence:
+        return _changed_object(link, node, node_type, edits)
     moves_items = any(type(edit) is Move or is_placed(edit) for _, edit in edits)
-    if node_type.is_sequence and (moves_items or not node_type.is_fixed):
-        items = _change_items(link, node_type.items(node), edits)
-        size = len(items)
-        new_node = node_type.from_items(node_type.rest(node), items)
-        if len(new_node) == size:
-            return new_node
-        name = type(node).__name__
-        most = len(new_node)
-        raise _refusal(link, f"the {name} at {{where}} can hold at most {most} items")
-    return _changed_object(link, node, node_type, edits)
+    if node_type.is_fixed and not moves_items:
+        return _changed_object(link, node, node_type, edits)
+    items = _change_items(link, node_type.items(node), edits)
+    size = len(items)
+    new_node = node_type.from_items(node_type.rest(node), items)
+    if len(new_node) == size:
+        return new_node
+    # a deque with a `maxlen` drops what is too much without a word
+    name = type(node).__name__
+    most = len(new_node)
+    raise _refusal(link, f"the {name} at {{where}} can hold at most {most} items")
 
 
 def _changed_mapping(
@@ -553,6 +561,7 @@ def _changed_mapping(
         order = at_places(other_keys, positions)
         new_items = {key: new_items[key] for key in order}
     if new_names:
+        # all at once, so that two names can be exchanged
         names = {key for key in new_items if key not in new_names}
         for name in new_names.values():
             if name in names:
@@ -600,6 +609,7 @@ def _change_items(
     for key, edit in edits:  # after what is set at the same key
         if isinstance(edit, Move) and edit.target is not None:
             placed.append((edit.target, items[key.idx]))
+    # a stable sort: what is inserted at one position stays in the order of the edits
     insertions.sort(key=itemgetter(0))
     for number, (position, value) in enumerate(insertions):
         target = position - bisect_left(removed, position) + number
@@ -628,14 +638,21 @@ def _changed_object(
     old_children, aux = node_type.flatten(node)
     children = list(old_children)
     keys = node_type.keys(aux, len(children))
-    positions = {key: position for position, key in enumerate(keys)}
+    # Objects of a class share their keys, which take long to hash: a key that was read
+    # from the tree is mostly one of them.
+    positions_by_id = {id(key): position for position, key in enumerate(keys)}
+    positions: dict[Any, int] = {}
     static_names = () if has_kinds(node) else node_type.attributes.static_names(node)
     static_values: dict[str, Any] = {}
     other_edits: KeyEdits = []
     for key, edit in edits:
         is_set = type(edit) is Set and type(edit.value) is not Marked
-        if is_set and key in positions:
-            children[positions[key]] = edit.value
+        position = positions_by_id.get(id(key))
+        if position is None:
+            positions = positions or {key: n for n, key in enumerate(keys)}
+            position = positions.get(key)
+        if is_set and position is not None:
+            children[position] = edit.value
         elif is_set and key.entry in static_names:
             static_values[key.name] = edit.value
         else:

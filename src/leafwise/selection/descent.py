@@ -73,7 +73,7 @@ class Descent(Generic[PlaceT]):
     def go_on(self, places: list[PlaceT]) -> None:
         """Go on to these places, in this order, before any other."""
         depth = self._depth + 1
-        places.reverse()
+        places.reverse()  # the stack gives the last one first
         self._stack += [(place, depth) for place in places]
 
     def _check_cycles(self) -> None:

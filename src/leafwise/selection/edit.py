@@ -385,7 +385,7 @@ def _call_each(f: Callable[..., Any], targets: Targets) -> list[Any]:
     arguments: list[list[Any]] = [targets.values()]
     if takes_path(f):
         arguments.insert(0, targets.paths())
-    first = iter(arguments[0])
+    first = iter(arguments[0])  # says after an exception how far the calls came
     try:
         return list(map(f, first, *arguments[1:]))
     except EditError:  # which names its path
@@ -471,6 +471,7 @@ def tree_update(
     selectors = [read_selector(what, context.view) for what in edits]
     flat = None
     if not all(selector.is_single for selector in selectors):
+        # once for all of them; paths alone take less time without
         flat = context.flatten_compiled(tree)
     pairs: list[tuple[Targets, Sequence[Any]]] = []
     for selector, value in zip(selectors, edits.values(), strict=True):
@@ -508,7 +509,7 @@ def tree_move(
         {'optim': {'steps': 100, 'lr': 0.1}}
     """
     context = context_of(namespace=namespace)
-    record = Edited()
+    record = Edited()  # objects are validated when both edits are done
     selection = Selection(tree, (), context)[source]
     value = selection.one()
     deletions = [(path, Delete()) for path in selection.paths()]
@@ -607,6 +608,8 @@ def tree_at(
         raise TypeError("tree_at takes either replace or replace_fn")
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     leaves, treedef = context.flatten(tree)
+    # Leaves may occur twice, or be equal. In their place `where` gets objects that are
+    # like no other, so what it returns is found by its id.
     markers = [object() for _ in leaves]
     marked: Any = treedef.unflatten(markers)
     pointed: Any = where(marked)

@@ -203,7 +203,7 @@ def _siblings(
         EditError: `strict` is set, and a container is neither a dict with string keys
             nor a list, nor inside of an object.
     """
-    if type(tree) is dict and not tree:
+    if type(tree) is dict and not tree:  # whose table is empty, too
         return
     leaf_types: Any = frozenset()
     if context.stop is None:
@@ -528,6 +528,7 @@ def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | N
     key_ends = re.compile(rf"(?={re.escape(sep)}|\[|\Z)")
 
     def new_name(name: str) -> str | None:
+        # a prefix ends where a key does: "enc" is none of "encoder.w"
         ends = [match.start() for match in key_ends.finditer(name)]
         for end in reversed(ends):  # the longest prefix first
             if end in lengths and name[:end] in prefixes:

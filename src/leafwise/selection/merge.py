@@ -129,6 +129,7 @@ class _MergedNode(NodeEdits):
         if value is below:
             return
         if id(value) in self.data_ids:
+            # the kind goes with the value: `nn` would decide anew by its type
             value = Marked(Kind.DATA, value)
         is_item = type(key) is SequenceKey
         edit: Edit = SetTo(value)
@@ -542,6 +543,7 @@ class _Merging:
         elif policy.lists == "replace":
             return self.choose(place, fits=True)
         elif policy.lists == "extend":
+            # no item has a counterpart, and `join` says what happens to such items
             place = place._replace(policy=policy._replace(join="outer"))
             pairs = [(position, -1) for position in items]
             pairs += [(-1, position) for position in others]

@@ -91,14 +91,15 @@ def tree_partition(
     """
     context = context_of(is_leaf, namespace=namespace)
     leaves, treedef, flags = flags_of(tree, selectors, context, missing_ok)
+    others = list(leaves)
     parts: list[TreeT] = []
     for picked in flags:
-        pairs = zip(leaves, picked, strict=True)
-        part = [leaf if is_picked else MISSING for leaf, is_picked in pairs]
-        pairs = zip(leaves, picked, strict=True)
-        leaves = [MISSING if is_picked else leaf for leaf, is_picked in pairs]
+        part: list[Any] = [MISSING] * len(leaves)
+        for number in compress(range(len(leaves)), picked):
+            part[number] = others[number]  # MISSING if an earlier part has it
+            others[number] = MISSING
         parts.append(treedef.unflatten(part))
-    parts.append(treedef.unflatten(leaves))
+    parts.append(treedef.unflatten(others))
     return tuple(parts)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, repeat
 from operator import index
@@ -229,6 +228,8 @@ class _Search:
                 continue
             way, children = self._way_on(node, node_type, state)
             if leaf_types and leaf_types.issuperset(map(type, children)):
+                # nothing is below them, so they are no steps of the walk: most nodes of
+                # a tree have only leaves
                 places += [
                     Place(Link(link, key), children[position])
                     for position, key, _ in way.matches
@@ -317,14 +318,21 @@ def _child_at(
     Returns:
         The key and the child; nothing if there is none; None if it takes more to tell.
     """
-    if not (isinstance(node_type, ContainerNodeType) or has_kinds(node)):
-        return _attribute_at(node, node_type, step)
-    if step.item is not None and isinstance(node, Mapping):
-        name = step.item.key
-        return (step.item, node[name]) if name in node else ()
-    if not isinstance(node, Sequence | deque):
+    item_key = None
+    if isinstance(node_type, ContainerNodeType):
+        item_key = node_type.item_key
+    elif has_kinds(node) and isinstance(node, Mapping):
+        item_key = DictKey
+    elif has_kinds(node) and isinstance(node, Sequence):
+        item_key = SequenceKey
+    if item_key is None:
         return _attribute_at(node, node_type, step)
     key = step.key
+    if item_key is DictKey:
+        if step.item is None:  # a number may be one in a string as well
+            return None
+        name = step.item.key
+        return (step.item, node[name]) if name in node else ()
     if type(key) is str and is_number(key):
         key = SequenceKey(int(key))
         if not step.test("position", key.idx, key.idx, len(node)):
@@ -566,6 +574,7 @@ def _type_selector(types: tuple[type, ...]) -> Selector:
         context: Context,
         flat: Flat | None,
     ) -> LeafPicks:
+        # a node of these types is a target, but the flat tree has what is inside of it
         if flat is None or _has_nodes_of(flat[1], types):
             flat = _stopping_at(types, context).flatten(tree)
         leaves, treedef = flat
@@ -794,6 +803,7 @@ def read_selector(what: Any, view: View) -> Selector:
     if isinstance(what, KeyPath):
         steps = [step_of(key) for key in what]
         return along(place_text(what), steps, _key_of_path(what))
+    # before types and predicates: a class may make nodes that can be called
     if view.resolve(type(what)) is not None:
         return _read_mask(what, view)
     if isinstance(what, type):  # before flags: the class of an array has a shape, too
@@ -863,6 +873,7 @@ def _key_of_path(path: KeyPath) -> Hashable:
 
 def takes_path(f: Callable[..., object]) -> bool:
     """Return whether a function needs two arguments, path and value."""
+    # without `inspect.signature`, which takes longer than most selections
     if type(f) is FunctionType and not hasattr(f, "__wrapped__"):
         return f.__code__.co_argcount - len(f.__defaults__ or ()) >= 2
     try:
@@ -953,7 +964,7 @@ def _nearest_leaves(
         return text
     last = steps[-1].text.strip("[]'\"@*")
     by_name: dict[str, KeyPath] = {}
-    for path in reversed(paths[: _SEARCHED + 1]):
+    for path in reversed(paths[: _SEARCHED + 1]):  # the first of one name stays
         name = keystr(path[-1:], simple=True)
         by_name[name] = path
     nearest = nearest_names(last, by_name)[:_SHOWN]

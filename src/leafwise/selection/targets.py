@@ -171,11 +171,13 @@ def find_targets(
     def search_tree() -> list[Place]:
         return search(tree, selectors, context, missing_ok=missing_ok)
 
+    is_path = all(selector.is_single for selector in selectors)
+    if flat is None and is_path:  # to go there takes less time than to flatten
+        return FoundTargets(search_tree())
     pick = selectors[0].pick if len(selectors) == 1 else None
     keys = tuple([selector.key for selector in selectors])
     has_key = bool(keys) and None not in keys
-    is_path = all(selector.is_single for selector in selectors)
-    if flat is None and not is_path and (has_key or pick is not None):
+    if flat is None and (has_key or pick is not None):
         flat = context.flatten_compiled(tree)
     targets: Targets
     if has_key and flat is not None and memo_of(flat[1]) is not None:

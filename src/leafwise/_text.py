@@ -198,7 +198,12 @@ def is_similar(a: str, b: str) -> bool:
         >>> from leafwise._text import is_similar
         >>> is_similar("bais", "bias"), is_similar("lr", "wd")
         (True, False)
+        >>> is_similar("W", "w")
+        True
     """
+    if a.casefold() == b.casefold():
+        return True
+    # Of two letters or less, unrelated names share half too often.
     return min(len(a), len(b)) > 2 and _similarity(a, b) >= _SIMILAR
 
 

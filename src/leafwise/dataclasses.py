@@ -19,7 +19,17 @@ from .core.node import NodeType
 from .core.register import DataclassNodeType
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
-from .fields import Kind, data, field, kind_in, parameter, state_value, static
+from .fields import (
+    Kind,
+    Marked,
+    data,
+    field,
+    kind_in,
+    mark_name,
+    parameter,
+    state_value,
+    static,
+)
 
 
 __all__ = ["dataclass", "register_dataclass"]
@@ -303,6 +313,15 @@ def _check(cls: type, fields: _Fields, init: bool) -> None:
     if not dataclasses.is_dataclass(cls):  # it does not say which fields it has
         return
     declared = {attribute.name: attribute for attribute in dataclasses.fields(cls)}
+    for name, attribute in declared.items():
+        mark = attribute.default
+        if type(mark) is Marked:  # of a Pytree, the mark would be off already
+            declaration = f"{mark_name(mark.kind)}(default={safe_repr(mark.value)})"
+            raise RegistryError(
+                f"the default of field {name!r} of {cls.__qualname__} is "
+                f"{short_repr(mark)}, which marks a value of a Pytree; for a dataclass "
+                f"write {declaration}"
+            )
     missing = [name for name in declared if name not in names]
     if missing:
         raise RegistryError(

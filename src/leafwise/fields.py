@@ -73,7 +73,7 @@ KIND: Final = "kind"
 """The key of the kind in the metadata of a dataclass field."""
 
 
-def _mark_name(kind: Kind) -> str:
+def mark_name(kind: Kind) -> str:
     """Return the name of the function that marks values with a kind."""
     return "state_value" if kind is Kind.STATE else kind.value
 
@@ -96,7 +96,7 @@ class Marked(Record):
     value: Any
 
     def __repr__(self) -> str:
-        return f"{_mark_name(self.kind)}({safe_repr(self.value)})"
+        return f"{mark_name(self.kind)}({safe_repr(self.value)})"
 
 
 def field(
@@ -219,7 +219,7 @@ def _declare(kind: Kind, values: tuple[T, ...], options: dict[str, Any]) -> T:
     """Mark a value, or declare a field."""
     if len(values) > 1 or (values and options):
         raise TypeError(
-            f"{_mark_name(kind)} takes either a single positional argument, the value "
+            f"{mark_name(kind)} takes either a single positional argument, the value "
             "that is assigned, or keyword arguments, those of dataclasses.field"
         )
     declaration: Any = Marked(kind, *values) if values else field(kind=kind, **options)

@@ -108,6 +108,25 @@ def test_metadata_that_disagrees_is_refused(field, text):
         field()
 
 
+@pytest.mark.parametrize("decorate", [lw.dataclass, lw.register_dataclass])
+def test_a_mark_is_no_default(decorate):
+    """It marks a value of a `Pytree`; the error has the declaration to write."""
+
+    @dataclasses.dataclass
+    class Length:
+        metres: float
+        unit: str = lw.static("m")
+
+    with pytest.raises(RegistryError, match=r"Length .*write static\(default='m'\)$"):
+        decorate(Length)
+
+    @lw.dataclass
+    class Module(lw.Pytree):
+        unit: str = lw.static("m")
+
+    assert Module().unit == "m"
+
+
 @dataclasses.dataclass
 class Three:
     x: int = 1

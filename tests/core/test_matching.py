@@ -26,6 +26,13 @@ class Missing:
         return "Missing(" + "x" * 100 + ")"
 
 
+SECOND_TREE = "the second tree does not have the structure of the first tree"
+BROADCAST = (
+    "hint: the second tree is a prefix of the first; if each of its leaves is meant "
+    "for all that is below, call tree_broadcast_prefix first, or tree.broadcast_map"
+)
+
+
 def error_of(first, *rest, **options):
     """Return the error of mapping these trees."""
     with pytest.raises(lw.StructureError) as error:
@@ -75,6 +82,15 @@ def error_of(first, *rest, **options):
             ],
         ),
         (
+            {"W": 1},
+            {"w": 1},
+            [
+                "at the root: expected dict with keys 'W', got dict with keys 'w' "
+                "(missing 'W'; extra 'w')",
+                "hint: perhaps 'w' is a misspelling of 'W'",
+            ],
+        ),
+        (
             {1: 0, "b": 0, b"c": 0},
             {"1": 0, "b": 0, "c": 0},
             [
@@ -105,7 +121,7 @@ def error_of(first, *rest, **options):
         (
             Point(1, [2]),
             Point(1, 2),
-            ["at .y: expected list of length 1, got leaf 2 (int)"],
+            ["at .y: expected list of length 1, got leaf 2 (int)", BROADCAST],
         ),
         (
             Point(1, 2),
@@ -137,7 +153,7 @@ def error_of(first, *rest, **options):
             [[1]],
             [Missing()],
             ["at [0]: expected list of length 1, got leaf Missing("
-             + "x" * 49 + "... (Missing)"],
+             + "x" * 49 + "... (Missing)", BROADCAST],
         ),
         (
             dict.fromkeys("abcdefgh", 0),
@@ -148,7 +164,7 @@ def error_of(first, *rest, **options):
         (
             defaultdict(int, a=[1]),
             {"a": 2},
-            ["at ['a']: expected list of length 1, got leaf 2 (int)"],
+            ["at ['a']: expected list of length 1, got leaf 2 (int)", BROADCAST],
         ),
     ],
 )  # fmt: skip
@@ -157,7 +173,7 @@ def test_one_difference(first, second, lines):
     places, *hints = lines
     expected = "\n".join(
         [
-            "tree 1 does not have the structure of the first tree, in 1 place:",
+            f"{SECOND_TREE}, in 1 place:",
             f"  {places}",
             *hints,
         ]
@@ -172,13 +188,14 @@ def test_all_differences_are_found_and_five_are_shown():
     error = error_of(first, second)
     assert str(error) == "\n".join(
         [
-            "tree 1 does not have the structure of the first tree, in 6 places:",
+            f"{SECOND_TREE}, in 6 places:",
             "  at ['a']: expected list of length 1, got leaf 0 (int)",
             "  at ['b']: expected list of length 1, got leaf 0 (int)",
             "  at ['d']: expected list of length 1, got leaf 0 (int)",
             "  at ['e']: expected list of length 1, got leaf 0 (int)",
             "  at ['f']: expected list of length 1, got leaf 0 (int)",
             "  and 1 more",
+            BROADCAST,
         ]
     )
     assert [str(d.path) for d in error.differences] == [
@@ -287,7 +304,7 @@ def test_no_hint_contradicts_its_line(of_call):
     """`none_is_leaf` is proposed where it helps: where None is what is expected."""
     for first, second in (([1], None), ({"a": [1]}, {"a": None}), ((1, 2), None)):
         error = error_of({"w": first}, {"w": second}, none_is_leaf=of_call)
-        assert "hint" not in str(error)
+        assert "none_is_leaf" not in str(error)
     assert "none_is_leaf=True" in str(error_of([None], [1]))
 
 
@@ -295,7 +312,18 @@ def test_the_wrong_tree_is_named():
     """With several trees, the error says which one does not fit."""
     error = error_of([1], [1], [1], (1,))
     assert error.tree_index == 3
-    assert str(error).startswith("tree 3 does not have the structure of the first tree")
+    assert str(error).startswith(
+        "tree number 4 does not have the structure of the first tree"
+    )
+
+
+def test_what_looks_like_a_prefix_and_contains_itself():
+    """The error is about the place that differs; the hint is left out."""
+    endless = [0, 0]
+    endless[1] = endless
+    error = error_of([[1], [[2], 3]], endless)
+    assert str(error.path) == "[0]"
+    assert "hint" not in str(error)
 
 
 def test_strict_names_what_is_deeper():
@@ -303,7 +331,7 @@ def test_strict_names_what_is_deeper():
     error = error_of([1, 2], [1, (2, 3)], strict=True)
     assert str(error) == "\n".join(
         [
-            "tree 1 does not have the structure of the first tree, in 1 place:",
+            f"{SECOND_TREE}, in 1 place:",
             "  at [1]: expected a leaf, got tuple of length 2",
             "hint: strict=True accepts no tree that is deeper than the first",
         ]

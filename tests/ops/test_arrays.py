@@ -110,21 +110,22 @@ def test_shapes_and_dtypes_that_differ_are_named():
     error = caught.value
     assert str(error) == (
         "the trees cannot be stacked, in 2 places:\n"
-        "  at ['more'][0].x: expected float32[2,3] as in tree 0, got float64[2,3] in "
-        "tree 2\n"
-        "  at ['w']: expected float32[2,3] as in tree 0, got float32[2,4] in tree 1"
+        "  at ['more'][0].x: expected float32[2,3] as in the first tree, "
+        "got float64[2,3] in the third tree\n"
+        "  at ['w']: expected float32[2,3] as in the first tree, "
+        "got float32[2,4] in the second tree"
     )
     assert (str(error.path), error.tree_index) == ("['more'][0].x", 2)
     with pytest.raises(
-        lw.StructureError, match=r"expected float32\[2,\*\] as in tree 0"
+        lw.StructureError, match=r"expected float32\[2,\*\] as in the first tree"
     ):
         lw.tree_concatenate([{"w": np.zeros((n, n), "f4")} for n in (2, 3)], 1)
     with pytest.raises(
-        lw.StructureError, match="expected number as in tree 0, got bool"
+        lw.StructureError, match="expected number as in the first tree, got bool"
     ):
         lw.tree_stack([1, True])
     with pytest.raises(
-        lw.StructureError, match=r"float32\[\] as in tree 0, got number"
+        lw.StructureError, match=r"float32\[\] as in the first tree, got number"
     ):
         lw.tree_stack([np.float32(1), 1])
 
@@ -161,9 +162,8 @@ def test_what_is_not_stacked_must_be_the_same():
     assert lw.tree_stack(nan, axis)["a"] is nan[0]["a"]
     with pytest.raises(lw.StructureError) as caught:
         lw.tree_stack([{"a": "x", "b": 1}, {"a": "y", "b": 2}], axis)
-    assert "at ['a']: expected 'x' as in tree 0 (axis None), got 'y' in tree 1" in str(
-        caught.value
-    )
+    expected = "at ['a']: expected 'x' as in the first tree (axis None), got 'y' in"
+    assert expected in str(caught.value)
 
 
 def test_axes_that_do_not_fit():
@@ -206,7 +206,9 @@ def test_ragged_trees_are_not_taken_apart():
 def test_other_leaves_are_refused():
     """With their path, and the number of the tree."""
     for function in (lw.tree_stack, lw.tree_concatenate):
-        with pytest.raises(TypeError, match=r"\['a'\] of tree 1 cannot be .* str: 'x'"):
+        with pytest.raises(
+            TypeError, match=r"\['a'\] of the second tree cannot be .* str: 'x'"
+        ):
             function([{"a": np.zeros(2)}, {"a": "x"}])
     with pytest.raises(TypeError, match="cannot be concatenated: expected an array"):
         lw.tree_concatenate([1, 2])

@@ -138,7 +138,7 @@ def test_an_exception_of_the_leaves_passes_through():
 def test_strict_refuses_deeper_trees(function):
     """With `strict` every tree has exactly the structure of the first."""
     text = (
-        "tree 1 does not have the structure of the first tree, in 1 place:\n"
+        "the second tree does not have the structure of the first tree, in 1 place:\n"
         "  at [1]: expected a leaf, got list of length 1\n"
         "hint: strict=True accepts no tree that is deeper than the first"
     )

@@ -62,7 +62,7 @@ def test_trees_without_a_common_structure():
     with pytest.raises(lw.StructureError) as error:
         lw.tree.broadcast_map(max, [1, [2]], 3, [1, (2,)])
     assert str(error.value) == (
-        "tree 2 has no common structure with those before it, in 1 place:\n"
+        "the third tree has no common structure with those before it, in 1 place:\n"
         "  at [1]: expected list of length 1, got tuple of length 1"
     )
     assert error.value.tree_index == 2
@@ -151,6 +151,10 @@ def test_a_prefix_has_the_name_that_the_caller_gives_it(broadcast):
         lw.StructureError, match="with None as a leaf the reverse holds"
     ):
         broadcast(FULL, (None, 1))
+    # The given order is right if None is a leaf, so the other one is not proposed.
+    with pytest.raises(lw.StructureError, match="none_is_leaf=True") as error:
+        broadcast((0, None), (1, "x"))
+    assert "swap" not in str(error.value)
     with pytest.raises(lw.StructureError) as error:
         broadcast((0, [1]), FULL, name="in_axes")
     assert str(error.value) == (

@@ -72,7 +72,7 @@ def test_torch(torch, dtype):
         lw.tree_concatenate(tensors, 1)["w"], torch.cat([t["w"] for t in tensors], 1)
     )
     with pytest.raises(
-        lw.StructureError, match=rf"{dtype}\[2,3\] as in tree 0, got uint8"
+        lw.StructureError, match=rf"{dtype}\[2,3\] as in the first tree, got uint8"
     ):
         lw.tree_stack(
             [tensors[0], lw.tree_map(lambda x: x.to(torch.uint8), tensors[1])]

@@ -388,3 +388,11 @@ def test_a_selection_is_not_its_value():
         with pytest.raises(TypeError, match=r"read it by \.get\(\), or change it by"):
             compute(lw.at(tree)["a"])
     assert tree == {"a": 1}
+
+
+def test_a_selection_is_not_iterated():
+    """The error names what reads it; `in` would count up for ever otherwise."""
+    selection = lw.at({"lr": [1, 2]})["lr[*]"]
+    for read in (list, iter, lambda selection: 1 in selection):
+        with pytest.raises(TypeError, match=r"\.get\(\) .*\.paths\(\).*\.items\(\)"):
+            read(selection)

@@ -56,7 +56,9 @@ def test_combining_is_checked():
         lw.tree_combine(gap, gap)
     with pytest.raises(EditError, match=r"^the leaf at a is in parts 0 and 2"):
         lw.tree_combine(one, gap, one)
-    with pytest.raises(lw.StructureError, match=r"tree 1 does not have the structure"):
+    with pytest.raises(
+        lw.StructureError, match=r"the second tree does not have the structure"
+    ):
         lw.tree_combine(one, {"b": 1})
     with pytest.raises(TypeError, match="at least one tree"):
         lw.tree_combine()

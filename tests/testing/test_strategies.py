@@ -208,3 +208,11 @@ def test_node_types_are_a_list():
     """One function or class alone is refused by an error that says so."""
     with pytest.raises(TypeError, match=r"nodes must be a list .*nodes=\[\.\.\.\]"):
         lw.testing.trees(nodes=lambda children: children)
+
+
+@pytest.mark.parametrize("name", ["leaves", "keys"])
+def test_leaves_and_keys_are_strategies(name):
+    """A value, or a class, is refused by an error that names the argument."""
+    for value in (1, int):
+        with pytest.raises(TypeError, match=rf"{name} must be a strategy, .* got"):
+            lw.testing.trees(**{name: value})

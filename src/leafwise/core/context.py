@@ -12,9 +12,15 @@ from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any
 
 from .._hooks import hooks
-from .._text import typed_repr
+from .._text import FAULTS, typed_repr
 from .keypath import ROOT, KeyPath, Link
-from .matching import Difference, differences, mismatch_error
+from .matching import (
+    Difference,
+    differences,
+    is_prefix,
+    mismatch_error,
+    nth_tree,
+)
 from .node import NodeType
 from .registry import GLOBAL, View, current, view_of
 from .treedef import (
@@ -268,16 +274,29 @@ class Context:
         Raises:
             StructureError: A further tree differs or goes deeper.
         """
+        hint = ""
         if column is None:
             places = differences(code_of(treedef), other, self.view)
+            has_hint = any(place.hint for place in places)
+            if not has_hint and _is_prefix(other, treedef, self.view):
+                hint = (
+                    f"{nth_tree(index)} is a prefix of the first; if each of its "
+                    "leaves is meant for all that is below, call tree_broadcast_prefix "
+                    "first, or tree.broadcast_map"
+                )
         elif self.view.leaf_types.issuperset(map(type, column)):
             return
         else:
-            hint = "strict=True accepts no tree that is deeper than the first"
-            places = self.deeper(treedef, other, hint)
+            deeper_hint = "strict=True accepts no tree that is deeper than the first"
+            places = self.deeper(treedef, other, deeper_hint)
         if column is None or places:
-            subject = f"tree {index} does not have the structure of the first tree"
-            raise mismatch_error(places, subject=subject, tree_index=index)
+            name = nth_tree(index)
+            raise mismatch_error(
+                places,
+                subject=f"{name} does not have the structure of the first tree",
+                tree_index=index,
+                hint=hint,
+            )
 
     def deeper(
         self,
@@ -331,6 +350,15 @@ class Context:
         if not path:
             return self
         return Context(self.view, self.stop, self.root + path)
+
+
+def _is_prefix(tree: Any, treedef: PyTreeDef, view: View) -> bool:
+    """Return whether a tree is a prefix of a structure, and can be read at all."""
+    try:
+        _, prefix = flatten_by(tree, view, None)
+    except FAULTS:  # it contains itself, or a function of its class fails
+        return False
+    return is_prefix(code_of(prefix), code_of(treedef))
 
 
 def path_of(place: KeyPath | Link) -> KeyPath:

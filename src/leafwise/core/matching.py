@@ -549,6 +549,7 @@ def mismatch_error(
     *,
     subject: str,
     tree_index: int | None = None,
+    hint: str = "",
 ) -> StructureError:
     """Return the error that shows the first few differences and has them all.
 
@@ -556,6 +557,7 @@ def mismatch_error(
         places: The differences, in leaf order.
         subject: The beginning of the message, which tree does not match what.
         tree_index: Which tree was wrong, where there are several.
+        hint: How to fix all of them, after the hints of the single ones.
     """
     if not places:
         return StructureError(subject, tree_index=tree_index)
@@ -565,8 +567,9 @@ def mismatch_error(
     lines += [f"  {difference}" for difference in places[:_MAX_SHOWN]]
     if count > _MAX_SHOWN:
         lines.append(f"  and {count - _MAX_SHOWN} more")
-    hints = [difference.hint for difference in places[:_MAX_SHOWN] if difference.hint]
-    lines += [f"hint: {escape_lines(hint)}" for hint in dict.fromkeys(hints)]
+    hints = [difference.hint for difference in places[:_MAX_SHOWN]]
+    hints.append(hint)
+    lines += [f"hint: {escape_lines(text)}" for text in dict.fromkeys(hints) if text]
     first = places[0]
     return StructureError(
         "\n".join(lines),
@@ -576,6 +579,22 @@ def mismatch_error(
         tree_index=tree_index,
         differences=tuple(places),
     )
+
+
+_ORDINALS = ("first", "second", "third")
+
+
+def nth_tree(index: int) -> str:
+    """Return what a message calls one of several trees.
+
+    Example:
+        >>> from leafwise.core.matching import nth_tree
+        >>> nth_tree(1), nth_tree(3)
+        ('the second tree', 'tree number 4')
+    """
+    if index < len(_ORDINALS):
+        return f"the {_ORDINALS[index]} tree"
+    return f"tree number {index + 1}"
 
 
 def leaf_count_error(expected: int, actual: str, treedef: object) -> StructureError:

@@ -16,7 +16,7 @@ from .._lazy import need
 from .._text import short_repr, typed_repr
 from ..core.context import Context, context_of, plain_context
 from ..core.keypath import KeyPath
-from ..core.matching import Difference, mismatch_error
+from ..core.matching import Difference, mismatch_error, nth_tree
 from ..core.registry import GLOBAL, view_of
 from ..core.treedef import PyTreeDef, map_columns
 from ..equality.arrays import (
@@ -194,9 +194,9 @@ def _joined(
         if leaf_axis is not None:
             for index, value in enumerate(row):
                 if not is_array(value) and not (new_axes and _is_number(value)):
-                    raise _no_array(action, value, path, f" of tree {index}")
+                    raise _no_array(action, value, path, f" of {nth_tree(index)}")
         for index, expected, actual in _misfits(row, leaf_axis, new_axes):
-            places.append(Difference(path, expected, f"{actual} in tree {index}"))
+            places.append(Difference(path, expected, f"{actual} in {nth_tree(index)}"))
             indices.append(index)
     if places:
         subject = f"the trees cannot be {action}"
@@ -219,7 +219,7 @@ def _misfits(
     """
     first = row[0]
     if axis is None:
-        expected = f"{short_repr(first)} as in tree 0 (axis None)"
+        expected = f"{short_repr(first)} as in the first tree (axis None)"
         for index, value in enumerate(row):
             if value is not first and not are_same(value, first):
                 yield index, expected, short_repr(value)
@@ -230,7 +230,7 @@ def _misfits(
         return
     for index, value in enumerate(row):
         if _form(value, axis, new_axes) != form:
-            yield index, f"{form} as in tree 0", _form(value)
+            yield index, f"{form} as in the first tree", _form(value)
 
 
 def _is_number(value: Any) -> bool:

@@ -20,6 +20,7 @@ from ..core.matching import (
     covering,
     differences,
     mismatch_error,
+    nth_tree,
 )
 from ..core.registry import GLOBAL
 from ..core.treedef import (
@@ -87,9 +88,13 @@ def _repeated(
     if indices is None:
         subject = f"{name} is not a prefix of "
         subject += "full_tree" if name == _PREFIX else "the tree it is broadcast over"
-        if _covering(full_treedef, treedef) is not None:
+        with_none = context.also_stopping(_is_none)
+        none_leaves = stopping_context(context.view, type(None))
+        if _is_cover(prefix, with_none, full, none_leaves):
+            pass  # each place that differs has the hint that None can be a leaf
+        elif _covering(full_treedef, treedef) is not None:
             subject += " (but the reverse holds: swap the two arguments)"
-        elif _covers_with_none(full, treedef, context):
+        elif _is_cover(full, none_leaves, prefix, with_none):
             subject += " (but with None as a leaf the reverse holds: swap the two"
             subject += " arguments, and pass none_is_leaf=True)"
         places = differences(code_of(treedef), full, context.view)
@@ -97,11 +102,20 @@ def _repeated(
     return [leaves[index] for index in indices], full_treedef
 
 
-def _covers_with_none(tree: Any, treedef: PyTreeDef, context: Context) -> bool:
-    """Return whether a tree is a prefix of a structure if None is a leaf in it."""
-    with_none = stopping_context(context.view, type(None))
-    _, prefix = with_none.flatten(tree)
-    return _covering(prefix, treedef) is not None
+def _is_cover(
+    prefix: Any,
+    prefix_context: Context,
+    full: Any,
+    full_context: Context,
+) -> bool:
+    """Return whether a tree is a prefix of another, each read in a context."""
+    _, treedef = prefix_context.flatten(prefix)
+    _, full_treedef = full_context.flatten(full)
+    return _covering(treedef, full_treedef) is not None
+
+
+def _is_none(node: Any) -> bool:
+    return node is None
 
 
 _PREFIX: Final = "prefix_tree"
@@ -236,9 +250,10 @@ def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeD
     for index, (_, treedef) in enumerate(flat[1:], start=1):
         suffix = common.common_suffix(treedef)
         if suffix is None:
+            name = nth_tree(index)
             raise mismatch_error(
                 code_differences(code_of(common), code_of(treedef), exact=False),
-                subject=f"tree {index} has no common structure with those before it",
+                subject=f"{name} has no common structure with those before it",
                 tree_index=index,
             )
         common = suffix

@@ -6,7 +6,7 @@ rename or point. What an edit does not touch is shared with the given tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import length_hint
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
@@ -121,6 +121,20 @@ class Selection(Displayable, Generic[Tree, Value]):
             raise TypeError(
                 f"nothing is deleted from a selection: at(tree)[{text}].delete() "
                 "returns the new tree"
+            )
+
+        def __iter__(self) -> Iterator[Any]:
+            """Refuse a loop; without this, Python would count up indices for ever."""
+            raise self._not_iterated()
+
+        def __contains__(self, _value: Any) -> bool:
+            """Refuse `in`, for which Python hides the error of `__iter__`."""
+            raise self._not_iterated()
+
+        def _not_iterated(self) -> TypeError:
+            return TypeError(
+                "a selection is not iterated: its .get() returns what is selected, "
+                ".paths() where that is, and .items() both"
             )
 
         def _refuse_operator(self, _other: Any) -> None:

@@ -131,6 +131,12 @@ def trees(
             "nodes must be a list of classes and of functions that make nodes: "
             f"nodes=[...], got {typed_repr(nodes)}"
         )
+    for name, argument in (("leaves", leaves), ("keys", keys)):
+        if not isinstance(argument, st.SearchStrategy | None):
+            raise TypeError(
+                f"{name} must be a strategy, such as st.integers(), got "
+                f"{typed_repr(argument)}"
+            )
     if keys is None:
         keys = _keys(st)
     leaf: Any = _leaves(st) if leaves is None else leaves

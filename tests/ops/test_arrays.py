@@ -312,3 +312,16 @@ def test_unzip_undoes_zip(tree, count):
     assert lw.tree.unzip(zipped, count) == tuple(trees)
     assert zipped == lw.tree_map(lambda *xs: xs, *trees)
     assert lw.tree_zip(lw.tree.unzip(zipped, count)) == zipped
+
+
+@pytest.mark.parametrize("join", [lw.tree_stack, lw.tree_concatenate])
+def test_trees_that_are_not_in_a_list(join):
+    """The second one would be the axis."""
+    tree = {"a": np.ones(2)}
+    with pytest.raises(TypeError, match=r"are given as one list, \[a, b\]; got dict"):
+        join(tree, tree)
+    for pair in ((tuple(tree.values()), [tree["a"]]), (tree["a"], tree["a"])):
+        with pytest.raises((TypeError, lw.StructureError)) as caught:
+            join(*pair)
+        (note,) = caught.value.__notes__
+        assert note.endswith("come in the first argument, a list")

@@ -1,5 +1,6 @@
 """Flatten, unflatten, iterate and map: errors, laziness, trees that change."""
 
+import dataclasses
 from collections import OrderedDict, defaultdict, deque
 from itertools import count
 
@@ -245,6 +246,64 @@ def test_what_is_no_function():
             "at key path ['a']",
         ],
     )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, tree: lw.tree_reduce(tree, f),
+        lambda f, tree: lw.parallel().tree_map(tree, f),
+        lambda f, tree: lw.parallel().tree_map_with_path(tree, f),
+        lambda f, tree: lw.tree_map_only(int, tree, f),
+        lambda f, tree: lw.tree_map_only(f, int, tree),
+        lambda f, tree: lw.parallel().tree_map_only(int, tree, f),
+    ],
+)
+def test_swapped_arguments_are_refused(call):
+    """Also where no call of the function would fail."""
+    with pytest.raises(TypeError, match=r"(the tree comes after it|then the tree); "):
+        call(lambda x: x * 2, {"a": 1})
+
+
+def test_a_class_may_be_the_function_of_a_predicate():
+    """It is not taken for swapped arguments."""
+    tree = ["1", 2, True]
+    assert lw.tree_map_only(lambda x: x == "1", int, tree) == [1, 2, True]
+    assert lw.tree_map_only(lambda x: type(x) is bool, bool, tree) == tree
+
+
+@dataclasses.dataclass
+class Unregistered:
+    x: int
+
+
+class Config(dict):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("leaf", "reason"),
+    [
+        (Unregistered(1), "Unregistered is a dataclass that is not registered; use "
+         "leafwise.dataclass or leafwise.register_dataclass"),
+        (Config(), "Config is a subclass of dict, and subclasses are leaves unless "
+         "they are registered"),
+        ((x for x in [1]), "generator is an iterator; make a list of it"),
+        ({1}, "set is not registered"),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("function", [*MAPS, lw.tree.map_shared])
+def test_a_failure_at_an_unexpected_leaf_says_why_it_is_one(function, leaf, reason):
+    """Where users expect a node; not for numbers, text and arrays."""
+    error = Odd("oops")
+    with pytest.raises(Odd):
+        function(raiser(error), {"a": [leaf]})
+    assert error.__notes__ == [f"at key path ['a'][0], a leaf: {reason}"]
+    error = Odd("oops")
+    with pytest.raises(Odd):
+        function(raiser(error), leaf)
+    assert error.__notes__ == [f"at the root of the tree, a leaf: {reason}"]
 
 
 @pytest.mark.parametrize("where", ["flatten", "unflatten"])

@@ -57,6 +57,36 @@ def test_all_and_any_ask_no_more_leaves_than_needed():
             function([Unasked()])
 
 
+@pytest.mark.parametrize(
+    ("fold", "leaf"),
+    [
+        (lambda tree: lw.tree_reduce(lambda a, b: a + b, tree), "x"),
+        (lambda tree: lw.tree_reduce(lambda a, b: a + b, tree, 0), "x"),
+        (lw.tree_sum, "x"),
+        (lw.tree.max, "x"),
+        (lambda tree: lw.tree.min(tree, key=lambda x: -x), "x"),
+    ],
+)
+def test_a_failing_fold_names_the_leaf(fold, leaf):
+    """By a note with its path, as a map does."""
+    with pytest.raises(TypeError) as caught:
+        fold({"b": [1, leaf, 3], "a": 1})
+    assert caught.value.__notes__ == ["at key path ['b'][1]"]
+
+
+def test_a_leaf_without_a_truth_value_is_named():
+    """As an array of several numbers is."""
+
+    class Unsure:
+        def __bool__(self):
+            raise Odd("oops")
+
+    for fold, before in ((lw.tree_all, 1), (lw.tree_any, 0)):
+        with pytest.raises(Odd) as caught:
+            fold([before, Unsure()])
+        assert caught.value.__notes__ == ["at key path [1]"]
+
+
 # ------------------------------------------------------------------------- sum
 
 

@@ -22,6 +22,7 @@ from .matching import (
     nth_tree,
 )
 from .node import NodeType
+from .reasons import unexpected_leaf
 from .registry import GLOBAL, View, current, view_of
 from .treedef import (
     PyTreeDef,
@@ -173,7 +174,7 @@ def map_by(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     result = None if compiled is None else compiled(tree)
     if result is None:
         if cls in view.leaf_types:
-            return _map_leaf(function, tree)
+            return _map_leaf(function, tree, view)
         if hooks.skip > 0:
             hooks.skip -= 1
             return map_tree(function, tree, view)
@@ -182,13 +183,13 @@ def map_by(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     return map_one(function, leaves, treedef)
 
 
-def _map_leaf(function: Callable[[Any], Any], leaf: Any) -> Any:
+def _map_leaf(function: Callable[[Any], Any], leaf: Any, view: View) -> Any:
     """Call a function on a tree that is a leaf."""
     try:
         return function(leaf)
     except Exception as error:
         note_argument_order(error, function)
-        locate(error, ROOT)
+        locate(error, ROOT, unexpected_leaf(leaf, view))
         raise
 
 

@@ -38,6 +38,7 @@ from .matching import (
     same_code,
 )
 from .node import NodeType
+from .reasons import unexpected_leaf
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
@@ -803,7 +804,7 @@ def map_leaves(
             return [function(a, b) for a, b in zip(first, second)]  # noqa: B905  # as many
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
     except Exception as error:
-        locate_call(error, function, treedef, first)
+        locate_call(error, function, columns, treedef, first)
         raise
 
 
@@ -817,7 +818,7 @@ def map_one(function: Callable[[Any], Any], leaves: list[Any], treedef: Any) -> 
     try:
         results = [function(leaf) for leaf in leaves_left]
     except Exception as error:
-        locate_call(error, function, treedef, leaves_left)
+        locate_call(error, function, [leaves], treedef, leaves_left)
         raise
     unflatten = treedef._runner.unflatten
     return unflatten(treedef, results)
@@ -826,6 +827,7 @@ def map_one(function: Callable[[Any], Any], leaves: list[Any], treedef: Any) -> 
 def locate_call(
     error: Exception,
     function: Any,
+    columns: Sequence[Sequence[Any]],
     treedef: Any,
     leaves_left: Iterator[Any],
 ) -> None:
@@ -834,13 +836,19 @@ def locate_call(
     Args:
         error: The error.
         function: What was called.
+        columns: The lists of its arguments.
         treedef: The structure of the leaves.
-        leaves_left: The iterator over the leaves of a list.
+        leaves_left: The iterator over the first column.
     """
     note_argument_order(error, function)
     index = treedef.num_leaves - length_hint(leaves_left) - 1
-    if index >= 0:
-        locate(error, leaf_path(treedef._code, index))
+    if index < 0:
+        return
+    leaf = columns[0][index]
+    if type(leaf) is KeyPath and len(columns) > 1:  # a map with paths has them first
+        leaf = columns[1][index]
+    reason = unexpected_leaf(leaf, view_of_treedef(treedef))
+    locate(error, leaf_path(treedef._code, index), reason)
 
 
 def map_columns(

@@ -27,6 +27,7 @@ from .builtins import DICT, LIST, NONE, TUPLE
 from .keypath import ROOT, KeyPath, Link
 from .keys import FEW, DictKey, dict_keys, known_dicts, leaf_order, sequence_keys
 from .node import NodeType
+from .reasons import unexpected_leaf
 from .registry import View
 
 
@@ -301,16 +302,19 @@ def _path_of_subtree(code: Code, right: int) -> KeyPath:
 # -------------------------------------------------------------------- failures
 
 
-def locate(error: Exception, path: KeyPath) -> None:
+def locate(error: Exception, path: KeyPath, reason: str = "") -> None:
     """Add where an error happened to it: its path, or one note.
 
     Args:
         error: The error.
         path: Where it happened.
+        reason: Why there is a leaf, see `unexpected_leaf`.
     """
     if isinstance(error, FlattenError) and error.path is None:
         error.path = path
     note = f"at key path {path}" if path else "at the root of the tree"
+    if reason:
+        note += f", a leaf: {reason}"
     notes = getattr(error, "__notes__", ())
     if note not in notes and len(notes) < _MOST_NOTES:
         add_note(error, note)
@@ -911,8 +915,18 @@ def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
         if isinstance(error, CycleError):
             read(tree, view)  # raises one whose paths begin at the root
         note_argument_order(error, function)
-        locate(error, KeyPath(reversed(trail)))
+        path = KeyPath(reversed(trail))
+        locate(error, path, _reason_at(path, tree, view))
         raise
+
+
+def _reason_at(path: KeyPath, tree: Any, view: View) -> str:
+    """Return why there is a leaf at a path, see `unexpected_leaf`."""
+    try:
+        leaf = path(tree, namespace=view.mode.namespace)
+    except Exception:  # of the user's class; the failure of the map is what matters
+        return ""
+    return unexpected_leaf(leaf, view)
 
 
 def _make_mapper(
@@ -1049,9 +1063,28 @@ def _map_deep(
 def note_argument_order(error: Exception, function: Any) -> None:
     """Note on an error that what was called is no function, if so."""
     if not callable(function):
-        cls = type(function).__name__
-        add_note(
-            error,
-            "the first argument is the function, and the tree comes after it; got the "
-            f"{cls} {short_repr(function)} as the function",
-        )
+        add_note(error, _argument_order(function, _FUNCTION_FIRST))
+
+
+_FUNCTION_FIRST: Final = (
+    "the first argument is the function, and the tree comes after it"
+)
+
+
+def require_function(function: Any, order: str = _FUNCTION_FIRST) -> None:
+    """Refuse what is no function, where no call may come to say so.
+
+    Args:
+        function: The function.
+        order: The order of the arguments, in words.
+
+    Raises:
+        TypeError: It is no function.
+    """
+    if not callable(function):
+        raise TypeError(_argument_order(function, order))
+
+
+def _argument_order(function: Any, order: str) -> str:
+    cls = type(function).__name__
+    return f"{order}; got the {cls} {short_repr(function)} as the function"

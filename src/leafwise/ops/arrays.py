@@ -7,13 +7,13 @@ and that for Python numbers alone: if there is an array, its library is loaded.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from .._lazy import need
-from .._text import short_repr, typed_repr
+from .._text import add_note, short_repr, typed_repr
 from ..core.context import Context, context_of, plain_context
 from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error, nth_tree
@@ -182,11 +182,20 @@ def _joined(
         join: Joins the values of one place.
         new_axes: How many axes the result has more than they.
     """
+    if isinstance(trees, Mapping) or not isinstance(trees, Iterable):
+        raise TypeError(
+            f"the trees to be {action} are given as one list, [a, b]; got "
+            f"{typed_repr(trees)}"
+        )
     all_trees = tuple(trees)
     if not all_trees:
         raise ValueError(f"expected at least one tree to be {action}")
     columns, treedef = context.columns(all_trees[0], all_trees[1:], strict=True)
-    axes = _axes(axis, all_trees[0], context, treedef)
+    try:
+        axes = _axes(axis, all_trees[0], context, treedef)
+    except (StructureError, TypeError) as error:
+        add_note(error, f"all trees to be {action} come in the first argument, a list")
+        raise
     rows = list(zip(*columns, strict=True))
     places: list[Difference] = []
     indices: list[int] = []

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from .._records import MISSING
 from .._text import FAULTS, safe_repr, short_repr
-from ..core.builtins import BUILTINS
 from ..core.context import context_of
-from ..core.registry import GLOBAL, View, namespaces, view_of
+from ..core.reasons import why_leaf
+from ..core.registry import GLOBAL
 from ..core.treedef import make_treedef
 from ..equality.arrays import UndecidedError
-from ..equality.leaves import Comparison, cannot_compare, compare_scalars, type_names
+from ..equality.leaves import Comparison, cannot_compare, compare_scalars
 from ..errors import StructureError
 
 
@@ -349,7 +349,7 @@ are registered'
     view = context.view
     node_type = view.resolve(cls)
     if node_type is None:
-        return f"a leaf: {_why_leaf(cls, view)}"
+        return f"a leaf: {why_leaf(cls, view)}"
     if node_type.cls is not cls:  # one node type for all classes of a form
         return f"a node: {cls.__qualname__} is a {node_type.name.partition(' ')[0]}"
     if not node_type.where:
@@ -364,73 +364,3 @@ are registered'
         base = next(b for b in cls.__mro__[1:] if view.registered(b) is not None)
         name = f"{name} inherits from {base.__qualname__}, which"
     return f"a node: {name} was registered {scope} at {node_type.where}"
-
-
-def _why_leaf(cls: type, view: View) -> str:
-    name = cls.__qualname__
-    if callable(getattr(cls, "state_dict", None)):
-        return how_to_register(cls)
-    if cls is type(None) and view.mode.none_is_leaf:
-        namespace = safe_repr(view.mode.namespace)
-        return f"namespace {namespace} was declared with none_is_leaf=True"
-    if view.registered(cls, MISSING) is None:
-        return f"{name} was registered as a leaf"
-    for other in namespaces():
-        if view_of(other).registered(cls) is not None:
-            return f"{name} is registered in namespace {safe_repr(other)} only"
-    for base in cls.__mro__[1:]:
-        node_type = view.registered(base)
-        if (
-            node_type is not None
-            and node_type.adapt is not None
-            and not node_type.adapt(cls)
-        ):
-            return (
-                f"{name} is a subclass of {_other(base, cls)} that opted to be a leaf"
-            )
-        if base in BUILTINS or node_type is not None:
-            return (
-                f"{name} is a subclass of {_other(base, cls)}, and subclasses are "
-                "leaves unless they are registered"
-            )
-    return how_to_register(cls) or f"{name} is not registered"
-
-
-_FAMILIES: Final = {
-    "__dataclass_fields__": "a dataclass that is not registered; use "
-    "leafwise.dataclass or leafwise.register_dataclass",
-    "__attrs_attrs__": "a class of attrs; use leafwise.integrations.support('attrs')",
-    "__pydantic_validator__": "a model of pydantic; use "
-    "leafwise.integrations.support('pydantic')",
-}
-"""What to do about classes with fields that are leaves, by what they have."""
-
-
-def how_to_register(cls: type) -> str:
-    """Return why instances of a class with attributes are leaves; "" for any other.
-
-    Example:
-        >>> from leafwise.ops.inspect import how_to_register
-        >>> how_to_register(int)
-        ''
-        >>> class Point:
-        ...     x = 0
-        >>> how_to_register(Point)
-        'Point is not registered'
-    """
-    for mark, what in _FAMILIES.items():
-        if hasattr(cls, mark):
-            return f"{cls.__qualname__} is {what}"
-    if callable(getattr(cls, "state_dict", None)):  # as a module of torch has
-        return f"{cls.__qualname__} is not registered; its state_dict() is a tree"
-    has_attributes = cls.__dictoffset__ != 0 and cls.__module__ != "builtins"
-    if has_attributes and not hasattr(cls, "dtype"):
-        return f"{cls.__qualname__} is not registered"
-    return ""
-
-
-def _other(base: type, cls: type) -> str:
-    """Return the name of a base class, which may have the same name."""
-    if base.__qualname__ != cls.__qualname__:
-        return base.__qualname__
-    return type_names(cls, base)[1]

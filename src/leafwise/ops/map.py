@@ -18,6 +18,7 @@ Some functions also take options of jax and optree:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
 
 from .._text import typed_repr
@@ -33,6 +34,7 @@ from ..core.context import (
     read_tree,
 )
 from ..core.keypath import ROOT, KeyPath
+from ..core.reasons import unexpected_leaf
 from ..core.registry import GLOBAL, Mode, current
 from ..core.treedef import (
     PyTreeDef,
@@ -43,7 +45,15 @@ from ..core.treedef import (
     shared_paths,
     treedef_of,
 )
-from ..core.walk import Step, Walk, iter_leaves, iter_steps, locate
+from ..core.walk import (
+    Step,
+    Walk,
+    iter_leaves,
+    iter_steps,
+    locate,
+    note_argument_order,
+    require_function,
+)
 
 
 if TYPE_CHECKING:
@@ -548,7 +558,7 @@ def tree_map_only(
         namespace: Where classes are looked up before the global registry.
 
     Raises:
-        TypeError: `type_or_types` is not one of these.
+        TypeError: `type_or_types` is not one of these, or the arguments are swapped.
         CycleError: The tree contains itself.
 
     Example:
@@ -558,7 +568,7 @@ def tree_map_only(
 
     Modelled on `torch.utils._pytree.tree_map_only`.
     """
-    is_chosen = chooser(type_or_types)
+    is_chosen = chooser(type_or_types, f)
     context = context_of(is_leaf, namespace=namespace)
 
     def change(leaf: Any) -> Any:
@@ -567,12 +577,20 @@ def tree_map_only(
     return context.map(change, tree)
 
 
-def chooser(type_or_types: Any) -> Any:
+_TYPES_FIRST: Final = (
+    "tree_map_only takes the types first, then the function, then the tree"
+)
+
+
+def chooser(type_or_types: Any, f: Any) -> Any:
     """Return the predicate that says which leaves `tree_map_only` maps.
 
     Raises:
-        TypeError: The argument does not select leaves.
+        TypeError: The first argument does not select leaves, the second is no function,
+            or they are swapped.
     """
+    require_function(f, _TYPES_FIRST)
+    is_chosen: Any
     try:
         is_chosen = predicate(type_or_types)
     except TypeError:
@@ -582,7 +600,18 @@ def chooser(type_or_types: Any) -> Any:
             "tree_map_only selects by a type, a tuple of types, a union or a "
             f"predicate, got {typed_repr(type_or_types)}"
         )
-    return is_chosen
+    if not isinstance(f, type) or isinstance(type_or_types, type | tuple | UnionType):
+        return is_chosen
+
+    # A class as the function may be meant, as in `tree_map_only(is_text, float, tree)`.
+    # That the predicate makes its instances shows that the two are swapped.
+    def is_chosen_unless_swapped(leaf: Any) -> Any:
+        answer = is_chosen(leaf)
+        if type(answer) is not bool and isinstance(answer, f):
+            raise TypeError(f"{_TYPES_FIRST}; the first returned {typed_repr(answer)}")
+        return answer
+
+    return is_chosen_unless_swapped
 
 
 def tree_replace_nones(
@@ -952,7 +981,8 @@ def tree_map_shared(
             try:
                 result = f(node, *row)
             except Exception as error:  # of the function: it gains a note
-                locate(error, steps.path())
+                note_argument_order(error, f)
+                locate(error, steps.path(), unexpected_leaf(node, context.view))
                 raise
             results.append(result)
             if type(node) not in _SCALARS:

@@ -20,7 +20,7 @@ from ..core.context import context_of
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.treedef import map_leaves
-from ..core.walk import locate
+from ..core.walk import locate, require_function
 from .map import chooser
 
 
@@ -382,7 +382,7 @@ class Parallel:
             ...     lw.parallel(executor).tree_map_only(str, str.upper, ["a", 1])
             ['A', 1]
         """
-        is_chosen = chooser(type_or_types)
+        is_chosen = chooser(type_or_types, f)
         context = context_of(is_leaf, namespace=namespace)
         leaves, treedef = context.flatten(tree)
         answers = map_leaves(is_chosen, [leaves], treedef)
@@ -407,6 +407,7 @@ class Parallel:
         paths: Paths,
     ) -> list[Any]:
         """Return the results of all calls, in leaf order."""
+        require_function(f)
         cached_paths = functools.cache(paths)
         total = len(columns[0])
         collect = self.errors == "collect"

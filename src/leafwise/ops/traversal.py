@@ -15,7 +15,8 @@ from ..core.context import Context, context_of, flatten_by
 from ..core.keypath import ROOT, KeyPath
 from ..core.node import NodeType, items_by_key, with_items
 from ..core.registry import GLOBAL
-from ..core.walk import Walk
+from ..core.treedef import locate_call
+from ..core.walk import Walk, require_function
 from ..errors import CycleError, StructureError
 
 
@@ -88,26 +89,33 @@ def tree_reduce(
         >>> lw.tree_reduce(lambda total, x: total + x, [1, (2, 3)])
         6
     """
-    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
-    if initializer is not MISSING:
-        return functools.reduce(function, leaves, initializer)
-    if not leaves:
+    require_function(function)  # a single leaf is returned without a call
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves = context.leaves(tree)
+    if not leaves and initializer is MISSING:
         raise TypeError("tree_reduce of a tree without leaves needs an initializer")
-    return functools.reduce(function, leaves)
+    leaves_left = iter(leaves)
+    try:
+        if initializer is MISSING:
+            return functools.reduce(function, leaves_left)
+        return functools.reduce(function, leaves_left, initializer)
+    except Exception as error:
+        _locate_fold(error, tree, context, leaves_left)
+        raise
 
 
-def _leaves(
+def _locate_fold(
+    error: Exception,
     tree: Any,
-    is_leaf: IsLeaf,
-    none_is_leaf: bool,
-    namespace: str,
-) -> list[Any]:
-    return context_of(
-        is_leaf,
-        takes_path=False,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    ).leaves(tree)
+    context: Context,
+    leaves_left: Iterator[Any],
+) -> None:
+    """Add to an error which leaf a fold had come to.
+
+    The tree is read again, since only a failure needs its structure.
+    """
+    leaves, treedef = context.flatten(tree)
+    locate_call(error, functools.reduce, [leaves], treedef, leaves_left)
 
 
 def tree_all(
@@ -133,7 +141,13 @@ def tree_all(
         >>> lw.tree_all({"a": True, "b": [1, 0]}), lw.tree_all([])
         (False, True)
     """
-    return all(_leaves(tree, is_leaf, none_is_leaf, namespace))
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves_left = iter(context.leaves(tree))
+    try:
+        return all(leaves_left)
+    except Exception as error:
+        _locate_fold(error, tree, context, leaves_left)
+        raise
 
 
 def tree_any(
@@ -159,7 +173,13 @@ def tree_any(
         >>> lw.tree_any({"a": False, "b": [1, 0]}), lw.tree_any([])
         (True, False)
     """
-    return any(_leaves(tree, is_leaf, none_is_leaf, namespace))
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves_left = iter(context.leaves(tree))
+    try:
+        return any(leaves_left)
+    except Exception as error:
+        _locate_fold(error, tree, context, leaves_left)
+        raise
 
 
 @overload
@@ -200,10 +220,16 @@ def tree_sum(
         >>> lw.tree_sum({"a": 1, "b": [2, 3]}), lw.tree_sum(["x", ("y",)], start="")
         (6, 'xy')
     """
-    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    leaves = context.leaves(tree)
     if isinstance(start, str | bytes | bytearray):
         return start + type(start)().join(leaves)  # type: ignore[operator]
-    return sum(leaves, start)
+    leaves_left = iter(leaves)
+    try:
+        return sum(leaves_left, start)
+    except Exception as error:
+        _locate_fold(error, tree, context, leaves_left)
+        raise
 
 
 def tree_max(
@@ -234,8 +260,8 @@ def tree_max(
         >>> lw.tree.max({"a": 1, "b": [3, 2]}), lw.tree.max([], default=0)
         (3, 0)
     """
-    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
-    return _extreme(max, leaves, default, key)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    return _extreme(max, tree, context, default, key)
 
 
 def tree_min(
@@ -266,18 +292,25 @@ def tree_min(
         >>> lw.tree.min({"a": 3, "b": [1, 2]})
         1
     """
-    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
-    return _extreme(min, leaves, default, key)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    return _extreme(min, tree, context, default, key)
 
 
 def _extreme(
     choose: Callable[..., Any],
-    leaves: list[Any],
+    tree: Any,
+    context: Context,
     default: Any | Missing,
     key: Callable[[Any], Any] | None,
 ) -> Any:
+    leaves = context.leaves(tree)
     if leaves:
-        return choose(leaves, key=key)
+        leaves_left = iter(leaves)
+        try:
+            return choose(leaves_left, key=key)
+        except Exception as error:
+            _locate_fold(error, tree, context, leaves_left)
+            raise
     if default is MISSING:
         raise ValueError(
             f"tree_{choose.__name__} of a tree without leaves needs a default"

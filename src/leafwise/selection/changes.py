@@ -27,10 +27,10 @@ from ..core.context import Context, path_of
 from ..core.keypath import ROOT, KeyPath, Link, follow_link, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import NodeType, items_by_key, with_items
+from ..core.reasons import how_to_register
 from ..core.registry import View
 from ..errors import EditError
 from ..fields import Marked
-from ..ops.inspect import how_to_register
 from .patterns import END, Step, is_number, place_text
 from .select import Place, call_at, has_kinds
 

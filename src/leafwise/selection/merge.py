@@ -18,11 +18,11 @@ from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, Link, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import NodeType
+from ..core.reasons import how_to_register
 from ..core.registry import GLOBAL, lookup
 from ..equality.leaves import Comparison, type_names
 from ..errors import EditError
 from ..fields import Kind, Marked
-from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from .align import Numbering
 from .changes import (

@@ -34,12 +34,12 @@ from ..core.context import Context, plain_context, stopping_context
 from ..core.keypath import ROOT, KeyPath, Link, keystr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, item_keys
 from ..core.node import NodeType
+from ..core.reasons import how_to_register
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef, code_of, memo_of, varying_of
 from ..core.walk import PathPredicate, locate
 from ..equality.exact import is_array_like
 from ..errors import CycleError, EditError, PathError
-from ..ops.inspect import how_to_register
 from .descent import Descent
 from .patterns import (
     DEEP,

@@ -46,6 +46,17 @@ def test_own_keys_of_a_mapping_change_where_a_merge_key_brings_them_too():
     assert overridden(own, "yaml", "m.k=5") == own.replace("k: 3", "k: 5")
 
 
+def test_an_alias_on_the_line_of_its_deleted_anchor_is_named():
+    """It does not go with what is deleted before it on that line."""
+    text = "l: [[1, &a {b: 2}], *a]\n"
+    with pytest.raises(
+        RevisionError, match=r"l\[1\] uses the anchor &a of the deleted"
+    ):
+        overridden(text, "yaml", "~l[0][1]")
+    assert overridden(text, "yaml", "~l[1]") == "l: [[1, &a {b: 2}]]\n"
+    assert overridden(text, "yaml", "~l[0][1]", "~l[1]") == "l: [[1]]\n"
+
+
 def test_values_are_added_below_a_last_comment_without_a_newline():
     """The comment does not swallow the first of them."""
     document = load("# about", "yaml")

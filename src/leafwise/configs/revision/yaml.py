@@ -63,7 +63,7 @@ class YamlEditor(Editor):
     Attributes:
         roots: The values of the documents.
         aliases: The aliases in the text.
-        replaced_at: The spans of values that are replaced in one piece.
+        gone: The spans of what is deleted, or replaced in one piece.
         changed_aliases: Aliases whose values change, with the new values.
         changed_anchors: Values with anchors that change, with the new values.
         changed_by_merge: The paths of values that `<<` brings, and that change.
@@ -78,7 +78,7 @@ class YamlEditor(Editor):
         super().__init__(lines, reader.plain())
         self.roots = reader.roots
         self.aliases = reader.aliases
-        self.replaced_at: list[Span] = []
+        self.gone: list[Span] = []
         self.changed_aliases: list[tuple[YamlPart, Any]] = []
         self.changed_anchors: list[tuple[YamlPart, Any]] = []
         self.changed_by_merge: list[Path] = []
@@ -131,6 +131,7 @@ class YamlEditor(Editor):
         if not has_separator and plain.startswith("---\n", end):
             end += len("---\n")  # the next document is the first one now
         self.removed.append((start, end, value))
+        self.gone.append((start, end))
         return Edit(start, end, "")
 
     def change(
@@ -149,13 +150,17 @@ class YamlEditor(Editor):
 
     # ----------------------------------------------------------------- anchors, aliases
 
+    def remove(self, entry: Entry, value: Any) -> None:
+        """Note that an entry goes, and the comments on its lines with it."""
+        super().remove(entry, value)
+        # not up to the end of the line, where other entries may have aliases
+        self.gone.append((entry.start, entry.end))
+
     def check_anchors(self) -> None:
         """Raise `RevisionError` if an anchor is deleted that an alias uses."""
-        spans = [(start, end) for start, end, _ in self.removed]
-        spans += self.replaced_at
 
         def is_gone(place: int) -> bool:
-            return any(start <= place < end for start, end in spans)
+            return any(start <= place < end for start, end in self.gone)
 
         for alias in self.aliases:
             if is_gone(alias.target) and not is_gone(alias.start):
@@ -254,7 +259,7 @@ class YamlEditor(Editor):
         assert isinstance(part, YamlPart)
         self.check_form(part)
         self.drop_entries(part, old, new)
-        self.replaced_at.append((part.bare, part.end))
+        self.gone.append((part.bare, part.end))
         quote = self.first_letter(part)
         return self.anchor_of(part) + self.inline(new, None, quote)
 
@@ -377,7 +382,7 @@ class YamlEditor(Editor):
         if value.anchor:
             self.changed_anchors.append((value, new))
         self.drop_entries(value, old, new)
-        self.replaced_at.append((value.bare, value.end))
+        self.gone.append((value.bare, value.end))
         new = quoted(new, self.first_letter(value))
         # how the value begins, such as `|-`, depends on what is before it
         head = "-" if part.is_list else "k:"

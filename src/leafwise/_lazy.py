@@ -58,6 +58,8 @@ HOMES: Final = {
 
 def is_loading(name: str) -> bool:
     """Return whether a module is incomplete because it is still being imported."""
+    # Inside of the hook that runs at the end of an import, Python's own flag still says
+    # that the module is incomplete.
     if name in hooks.imported_modules:
         return False
     spec = getattr(sys.modules.get(name), "__spec__", None)
@@ -68,6 +70,7 @@ def is_loading(name: str) -> bool:
 def is_standin(name: str) -> bool:
     """Return whether the module loaded under a name is one of `leafwise.compat`."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
+    # a stand-in is loaded under two names, and its spec has the one of ours
     original_name: str = getattr(spec, "name", name)
     return original_name != name and original_name.startswith("leafwise.compat")
 
@@ -111,7 +114,7 @@ def need(module: str, what: str, extra: str = "") -> Any:
     except ModuleNotFoundError as error:
         # it is installed, and lacks something itself
         if error.name != module.partition(".")[0]:
-            raise
+            raise  # it is installed, and something that it needs is not
         package = f"'leafwise[{extra}]'" if extra else error.name
         raise ModuleNotFoundError(
             f"{what} needs {error.name}, which is not installed: pip install {package}",
@@ -124,7 +127,7 @@ def is_compiling() -> bool:
 
     It can trace neither locks nor caches that use the addresses of objects.
     """
-    if "torch._dynamo" not in sys.modules:
+    if "torch._dynamo" not in sys.modules:  # a call of torch would take far longer
         return False
     is_compiling: bool = sys.modules["torch"].compiler.is_compiling()
     return is_compiling

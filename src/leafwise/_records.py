@@ -47,6 +47,7 @@ class Frozen(Sealed):
         return bool(self._values() == other._values())
 
     def __hash__(self) -> int:
+        # with the class, as `==` asks for it: records of other classes differ
         return hash((type(self), *self._values()))
 
     def __repr__(self) -> str:
@@ -83,7 +84,7 @@ class Missing(enum.Enum):
         return "MISSING"
 
     def __bool__(self) -> Literal[False]:
-        return False
+        return False  # type checkers then narrow `if value:` to a value that was given
 
 
 MISSING: Final = Missing.MISSING

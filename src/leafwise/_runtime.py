@@ -51,7 +51,7 @@ class Guard:
         """Give a forked child new locks, and repair the data that they protect."""
         for guard in _guards:
             guard.lock = RLock()
-        for guard in _guards:
+        for guard in _guards:  # only now: a repair may take the lock of another guard
             if guard._repair is not None:
                 guard._repair()
 
@@ -96,6 +96,7 @@ class LateImports:
         """Wait until no other thread imports, and keep the lock."""
         deadline = monotonic() + _LONGEST_WAIT
         self._lock.acquire()
+        # It is released between two looks, or no thread could say that it is done.
         while self._depths.keys() - {get_ident()} and monotonic() < deadline:
             self._lock.release()
             sleep(0.001)
@@ -126,7 +127,7 @@ if hasattr(os, "register_at_fork"):
 
 # ------------------------------------------------ classes that may be garbage-collected
 
-_HEAP_TYPE: Final = 1 << 9
+_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made at run time, not in C
 
 
 def is_permanent(cls: type) -> bool:
@@ -148,6 +149,7 @@ def named_object(module: str, qualname: str) -> Any:
     """Return the object of a qualified name in a loaded module, or None."""
     value: Any = sys.modules.get(module)
     for name in qualname.split("."):
+        # not `getattr`, which would run properties and lazy imports of other libraries
         value = vars(value).get(name) if hasattr(value, "__dict__") else None
     return value
 
@@ -160,7 +162,7 @@ class _WeakClass(ref):  # type: ignore[type-arg]  # of any class
     def __eq__(self, other: object) -> bool:
         return self() is other is not None
 
-    __hash__ = ref.__hash__
+    __hash__ = ref.__hash__  # that of the class, which it keeps when the class is gone
 
 
 def add_class(classes: set[Any], cls: type) -> None:

@@ -192,6 +192,7 @@ def kind_among(marks: Iterable[Any]) -> Kind | None:
     for mark in marks:
         if isinstance(mark, Kind):
             return mark
+        # anything may stand in an annotation; what has metadata may be a field
         metadata = getattr(mark, "metadata", None)
         if isinstance(metadata, Mapping):
             kind = kind_in(metadata)

@@ -166,9 +166,9 @@ class _Reader:
         if fields is not None:
             tracked.append(node)
             # as `node_type.flatten` begins, without two calls for each object
-            is_readable = fields.read is not None and hooks.reader is not None
-            if is_readable and node._leafwise.fields is fields:
-                contents = fields.read(node)
+            read = fields.read if node._leafwise.fields is fields else None
+            if read is not None and hooks.reader is not None:
+                contents = read(node)
         children, own_aux = contents or node_type.flatten(node)
         has_same_aux = own_aux is aux or is_identical_aux(node_type, own_aux, aux)
         if not has_same_aux or len(children) != len(outlines):

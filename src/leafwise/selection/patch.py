@@ -113,14 +113,16 @@ def _json_value(value: Any, path: KeyPath, view: View) -> Any:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    node_type: Any = view.resolve(type(value))
-    key_class: Any = None if node_type is None else item_key(value, node_type)
+    node_type = view.resolve(type(value))
+    key_class: Any = None
     members = {}
-    if key_class is not None:
-        entries = entries_of(value, node_type)
-        members = {key_class(entry): item for entry, item in entries.items()}
-    elif node_type is not None:
-        members = fields_of(value, node_type)
+    if node_type is not None:
+        key_class = item_key(value, node_type)
+        if key_class is None:
+            members = fields_of(value, node_type)
+        else:
+            entries = entries_of(value, node_type)
+            members = {key_class(entry): item for entry, item in entries.items()}
     if key_class is None and not members:
         text = f"JSON cannot hold {short_repr(value)} ({type(value).__name__})"
         raise EditError(f"{text} at {place_text(path)}", path=path)

@@ -358,6 +358,14 @@ def test_what_could_be_taken_for_something_else_has_a_header(again, tmp_path, tr
     assert data.keys() == {"leafwise", "leaves", "treedefs"}
 
 
+def test_a_plain_tree_is_written_as_json_that_people_read(tmp_path):
+    """With two blanks for each level, letters as they are, and a line break."""
+    path = tmp_path / "config.json"
+    lw.save(path, {"name": "學", "sizes": [1, 2]})
+    expected = '{\n  "name": "學",\n  "sizes": [\n    1,\n    2\n  ]\n}\n'
+    assert path.read_text(encoding="utf-8") == expected
+
+
 def test_people_may_edit_a_json_file(tmp_path):
     path = tmp_path / "x.json"
     lw.save(path, {"a": (1, 2)})

@@ -2,6 +2,7 @@
 
 import functools
 import sys
+from collections import defaultdict
 
 import pytest
 
@@ -58,6 +59,23 @@ def test_static_values_are_told_apart_by_type():
     for value in values * 2:
         function(2.0, value)
     assert traced == list(values)
+
+
+@pytest.mark.parametrize("mapping", [dict, functools.partial(defaultdict, list)])
+def test_the_order_of_a_dict_changes_in_place(mapping):
+    """Of the object outside as well, since the order of insertion is part of a dict."""
+    pytest.importorskip("jax")
+
+    @nn.jit
+    def put_first_one_last(model):
+        name = next(iter(model.layers))
+        model.layers[name] = model.layers.pop(name)
+
+    layers = mapping({"b": nn.Param(1.0), "a": nn.Param(2.0)})
+    model = nn.Module()
+    model.layers = lw.data(layers)
+    put_first_one_last(model)
+    assert list(model.layers) == ["a", "b"]
 
 
 def test_only_objects_are_carried():

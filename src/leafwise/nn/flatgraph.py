@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeAlias, Type
 from .._hooks import Description, Displayable
 from .._text import safe_repr
 from ..core.keypath import KeyPath
+from ..core.keys import DictKeys
 from ..core.matching import code_text
 from ..core.node import NodeType
 from ..core.reference import Structure, steps_of, structure_of
@@ -273,12 +274,18 @@ def is_identical_aux(node_type: NodeType, a: Any, b: Any) -> bool:
         return True
     if not node_type.same(a, b):
         return False
-    if node_type.is_mapping and type(a) is tuple:
-        return bool(a[0] == b[0])  # the keys, in their own order
+    if node_type.is_mapping:
+        return _keys_in(a).inserted == _keys_in(b).inserted  # `same` takes any order
     if type(a) is not Statics:
         return True
     names = a.fields.names
     return names == b.fields.names and all(map(is_, a.values, b.values))
+
+
+def _keys_in(aux: Any) -> DictKeys:
+    """Return the keys in the aux data of a mapping, alone or beside what else it is."""
+    keys: DictKeys = aux if type(aux) is DictKeys else aux[0]
+    return keys
 
 
 # ------------------------------------------------------------------------- flattening

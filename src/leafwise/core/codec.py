@@ -540,7 +540,7 @@ def _write_dtype(dtype: Any, writer: Writer) -> Any:
         return dtype.name
     numpy = need("numpy", "a dtype", "arrays")
     data = writer.value(numpy.lib.format.dtype_to_descr(dtype))
-    if _read_dtype(data) != dtype:
+    if _read_dtype(data) != dtype:  # numpy's description does not say all
         raise _is_inexact(dtype)
     return data
 
@@ -557,7 +557,7 @@ def _scalar_items(value: Any, writer: Writer) -> list[Any]:
     dtype = value.dtype
     if dtype.hasobject:
         raise TreeDefError(f"{short_repr(value)} contains Python objects")
-    if dtype.type is not type(value):
+    if dtype.type is not type(value):  # a subclass, which may hold anything besides
         raise _no_text(value)
     # the bytes of a text may be more than its dtype has
     return [_write_dtype(dtype, writer), value.tobytes()[: value.itemsize].hex()]
@@ -581,7 +581,7 @@ def _read_scalar(dtype_data: Any, hex_text: Any) -> Any:
 
 def _torch_items(value: Any, _writer: Writer) -> list[str]:
     name = dtype_name(value)
-    if named_object("torch", name) is not value:
+    if named_object("torch", name) is not value:  # a name that would not be found again
         raise _no_text(value)
     return [f"torch:{name}"]
 
@@ -713,12 +713,14 @@ class AuxForm(NamedTuple):
 
 def aux_form_of(node_type: NodeType) -> AuxForm:
     """Return how the aux data of a node type is checked, written and read."""
+    # by the class of the node type, or the nearest above: `NodeType` has one
     return next(AUX_FORMS[cls] for cls in type(node_type).__mro__ if cls in AUX_FORMS)
 
 
 def _keys_fit(_node_type: Any, arity: int, keys: Any) -> bool:
     if type(keys) is not DictKeys:
         return False
+    # the file may come from anybody: a key may occur twice, or in one order only
     return arity == len(set(keys.inserted) & set(keys.ordered))
 
 

@@ -59,6 +59,7 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
         isinstance(is_leaf, tuple) and all(isinstance(cls, type) for cls in is_leaf)
     ):
         return lambda node: isinstance(node, is_leaf)
+    # `list[int]` can be called, but not to ask it
     if callable(is_leaf) and not hasattr(is_leaf, "__origin__"):
         function: Any = is_leaf  # of the value, or of the path and the value
         return PathPredicate(function) if takes_path else function
@@ -83,7 +84,7 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
             result = compiled(tree)
         elif type(tree) in view.leaf_types:
             return [tree], view.leaf_treedef or make_treedef((), 1, view)
-    elif type(stop) is View:
+    elif type(stop) is View:  # its stops are its leaf types: nothing is asked
         return flatten_by(tree, stop, None)
     elif type(stop) is not PathPredicate:
         asking = view.asked.get(type(tree))
@@ -139,6 +140,7 @@ def read_tree(
     leaves = read(tree, view, nodes, stop)
     if not nodes:
         return leaves, make_treedef((), 1, view)
+    # with the bare list of nodes: most treedefs are never asked for their code
     treedef = PyTreeDef._make(nodes, len(leaves), view.mode)
     if hooks.skip > 0:  # counted here: to call the engine each time would take time
         hooks.skip -= 1
@@ -255,6 +257,7 @@ class Context:
         leaves, treedef = flatten_by(tree, self.view, self.stop)
         columns = [leaves]
         for other in rest:
+            # by the structure of the first, so that the other may go deeper
             column = match_tree(treedef, other)
             if column is None or strict:
                 self._check_column(column, treedef, other, len(columns))
@@ -286,7 +289,7 @@ class Context:
                     "first, or tree.broadcast_map"
                 )
         elif self.view.leaf_types.issuperset(map(type, column)):
-            return
+            return  # none goes deeper, the usual case
         else:
             deeper_hint = "strict=True accepts no tree that is deeper than the first"
             places = self.deeper(treedef, other, deeper_hint)
@@ -386,7 +389,7 @@ def context_of(
         view = current.state.views.get(key) or view_of(*key)
     if is_leaf is None:
         return view.context or plain_context(view)
-    if type(is_leaf) is FunctionType and not takes_path:
+    if type(is_leaf) is FunctionType and not takes_path:  # most predicates are
         return Context(view, is_leaf)
     return stopping_context(view, is_leaf, takes_path)
 
@@ -424,6 +427,7 @@ def stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> C
     stops: Any = (is_leaf,)
     if type(is_leaf) is tuple:
         stops = is_leaf
+    # a class with a metaclass may say otherwise what its instances are
     if is_leaf is None or not all(type(cls) is type for cls in stops):
         return Context(view, predicate(is_leaf, takes_path))
     narrowed = view.narrowed(stops)

@@ -128,6 +128,7 @@ def align(node: Node, other: Node) -> Sequence[int] | None:
         keys = node_type.keys_in(aux).ordered
         other_keys = other_node_type.keys_in(other_aux).ordered
         positions = {key: position for position, key in enumerate(other_keys)}
+        # as sets: keys of the two may be equal and have another order, as 1 and 1.0
         if positions.keys() != set(keys):
             return None
         return [positions[key] for key in keys]
@@ -135,7 +136,7 @@ def align(node: Node, other: Node) -> Sequence[int] | None:
         return None
     if (
         aux is other_aux
-        or isinstance(node_type, SequenceNodeType)
+        or isinstance(node_type, SequenceNodeType)  # a maxlen does not count
         or node_type.same(aux, other_aux)
     ):
         return range(arity)
@@ -168,6 +169,7 @@ def _pairs(
             if not past_differences:
                 continue
             positions = _common_positions(step, other)
+        # from left to right onto the stack, so the last child comes first
         others = second.children(other_index)
         for child, position in zip(first.children(index), positions, strict=True):
             if position is not None:
@@ -196,7 +198,7 @@ def _common_positions(node: Node, other: Node) -> list[int | None]:
 def same_code(a: Code, b: Code) -> bool:
     """Return whether two codes of one length are those of equal structures."""
     for entry, other in zip(a, b, strict=True):
-        if entry is not other:
+        if entry is not other:  # codes may share entries
             run, node_type, arity, aux = entry
             if run != other[0] or node_type is not other[1] or arity != other[2]:
                 return False
@@ -221,7 +223,7 @@ def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
     """
     first = Steps(a)
     second = Steps(b)
-    backwards: list[Step] = []
+    backwards: list[Step] = []  # as `_pairs` yields them, and as steps are not
     for index, other_index, is_pair in _pairs(first, second):
         if is_pair:
             backwards.append(first.steps[index])
@@ -330,11 +332,12 @@ def differences(
                 at_steps.append((index, difference))
             continue
         node_type, arity, aux = step
-        if node is _SKIP:
+        if node is _SKIP:  # nothing below can be compared, yet the steps go on
             stack += [_SKIP] * arity
             continue
         children = node_type.match(aux, arity, node)
         if children is None:
+            # to describe one takes its path, which takes longer the deeper it is
             if len(at_steps) < _MAX_NODES:
                 difference = _difference(steps.path(index), step, node, view)
                 at_steps.append((index, difference))
@@ -521,6 +524,7 @@ def _hint(node_type: NodeType, node: Any, view: View) -> str:
         )
     if {cls, node_type.cls} == {list, tuple}:
         return "a list and a tuple are different nodes; convert one of them"
+    # From here on, the node is a leaf of the class that was expected.
     if view.resolve(cls) is not None or not isinstance(node, node_type.cls):
         return ""
     if cls is not node_type.cls:

@@ -151,11 +151,12 @@ class View:
         view = self._narrowed.get((stops, dict_order))
         if view is None:
             if len(self._narrowed) >= _MAX_NARROWED:
-                self._narrowed.clear()
+                self._narrowed.clear()  # views in use live on in the walks under them
             layers = self._layers
             if dict_order is not None:
                 layers = (layers[0]._replace(dict_order=dict_order), *layers[1:])
             view = View(self.mode, layers, self._stops + stops)
+            # of two threads at once, both get the view of the first
             view = self._narrowed.setdefault((stops, dict_order), view)
         return view
 
@@ -184,6 +185,8 @@ class View:
         if node_type is None:
             add_class(self.leaf_types, cls)
         else:
+            # A node type refers to its class, so a weak reference would not let it go:
+            # such classes are counted, and all forgotten at the bound.
             if self.registered(cls) is None and not is_permanent(cls):
                 current.local += 1
                 if current.local > _MAX_LOCAL:
@@ -196,7 +199,7 @@ class View:
         self.leaf_types.clear()
         for cls in list(self.node_types):
             if cls not in self._fixed:
-                self.node_types.pop(cls, None)
+                self.node_types.pop(cls, None)  # another thread may be faster
         self._narrowed.clear()
 
     def find(self, cls: type) -> NodeType | None:
@@ -211,6 +214,8 @@ class View:
         dispatch = self._layers[0].dispatch
         if dispatch is not None:
             return dispatch(cls)
+        # The nearest base counts more than the namespace: a registration in the global
+        # registry of a class below goes before one of the namespace above.
         for base in cls.__mro__[1:]:
             for layer in self._layers:
                 if base in layer.inherited:
@@ -253,7 +258,7 @@ def _node_types_of_builtins(
             for cls, node_type in answers.items()
             if node_type is not None
         }
-    elif mode.none_is_leaf:
+    elif mode.none_is_leaf:  # a dispatch says itself what None is
         del node_types[type(None)]
     return {
         cls: node_type
@@ -328,6 +333,7 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
     if layer is not None:
         mode = Mode(namespace, bool(none_is_leaf) or layer.none_is_leaf)
         is_alone = not namespace or layer.dispatch is not None
+        # the order in which they are asked
         layers = (layer,) if is_alone else (layer, state.layers[GLOBAL])
         view = state.views.setdefault(mode, View(mode, layers, layer.leaves))
         return state.views.setdefault((namespace, bool(none_is_leaf)), view)
@@ -369,11 +375,13 @@ def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> Non
             if layer is None:
                 return
             new_state = _State({**state.layers, namespace: layer})
+            # The lock is reentrant: a finalizer that ran meanwhile in this thread may
+            # have changed the registry.
             if state is current.state:
                 break
         current.state = new_state
         current.view = new_state.views[GLOBAL, False]
-    for tell in hooks.registry_changed:
+    for tell in hooks.registry_changed:  # without the lock: they have their own
         tell()
 
 
@@ -384,7 +392,7 @@ def forget() -> None:
     function makes, is kept until 64 further ones have occurred, under any view.
     """
     current.local = 0
-    for view in [*current.state.views.values()]:
+    for view in [*current.state.views.values()]:  # others may add a view meanwhile
         view.forget()
     for tell in hooks.types_forgotten:
         tell()
@@ -585,6 +593,7 @@ def install(
                 f"{origin}; pass exist_ok=True to replace that registration"
             )
         if exist_ok:
+            # a cell that is run again defines another class of that name
             for old in [old for old in node_types if _is_reload(old, cls)]:
                 del node_types[old]
         node_types[cls] = node_type

@@ -192,6 +192,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         treedef._count = count
         treedef._mode = mode
         treedef._hash = None
+        # a structure without nodes is a leaf, which needs no code to be built
         treedef._runner = hooks.runner if nodes else leaf_runner
         treedef._uses = 0
         return treedef
@@ -264,6 +265,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             return None
         _, node_type, _, aux = self._code[-1]
         cls = node_type.class_of(aux)
+        # of a family such as named tuples, the class is all there is, as in jax
         return cls, words.node_data(node_type, aux) if cls is node_type.cls else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
@@ -340,6 +342,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> lw.tree_structure({"a": 1, "b": [2]}).unflatten("xy")
             {'a': 'x', 'b': ['y']}
         """
+        # a list of the right length, the usual case, is neither copied nor checked
         if type(leaves) is not list or len(leaves) != self._count:
             leaves = self._checked(leaves)
         build = self._runner.unflatten  # a call of the attribute is slower
@@ -354,7 +357,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         leaf_list = list(islice(leaves, self._count + 1))  # it may be endless
         if len(leaf_list) != self._count:
             actual = str(len(leaf_list)) if len(leaf_list) < self._count else "more"
-            if hasattr(leaves, "__len__"):
+            if hasattr(leaves, "__len__"):  # the number, where it can be said
                 actual = str(len(leaves))
             raise leaf_count_error(self._count, actual, self)
         return leaf_list

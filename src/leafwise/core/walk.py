@@ -399,7 +399,7 @@ def read(
         else:
             _read_deep(tree, leaves, nodes, view, trail, is_leaf, calls)
     except CycleError:
-        raise
+        raise  # it has both of its paths
     except Exception as error:
         locate(error, KeyPath(reversed(trail)))
         raise
@@ -543,7 +543,7 @@ def _note_child(
 
     An exception of a signal handler may come before the first child or after the last.
     """
-    if 0 <= index < arity:
+    if 0 <= index < arity:  # else there is no child to blame
         trail.append(node_type.keys(aux, arity)[index])
 
 
@@ -573,6 +573,7 @@ def _read_deep(
     flatten_node = _replayed(calls) if calls else _flatten_node
     node_types = view.node_types
     leaf_types = view.leaf_types
+    # The root is the child of a frame that is not there, so that the loop has one form.
     children_left: Iterator[Any] = iter((tree,))
     limit = _SUSPICIOUS
     try:
@@ -598,6 +599,7 @@ def _read_deep(
                 else:
                     children, aux = flatten_node(node_type, node)
                 arity = len(children)
+                # a predicate has to be asked about each of them, in order
                 if is_leaf is None and leaf_types.issuperset(map(type, children)):
                     leaves += children
                     if nodes is not None:
@@ -607,7 +609,7 @@ def _read_deep(
                 stack.append((children_left, node_type, arity, aux, node))
                 if len(stack) > limit:
                     _check_cycle(stack)
-                    limit *= 2
+                    limit *= 2  # so all checks together take no longer than the last
                 break
             else:
                 if not stack:
@@ -628,7 +630,7 @@ def _flatten_node(node_type: NodeType, node: Any) -> tuple[Sequence[Any], Any]:
 
 def _replayed(calls: list[Any]) -> Callable[[NodeType, Any], Any]:
     """Return a function that flattens nodes, each that was flattened before as then."""
-    calls_left = calls[::-1]
+    calls_left = calls[::-1]  # the next one last, to be popped
 
     def flatten_again(node_type: NodeType, node: Any) -> Any:
         if not calls_left or calls_left[-1] is not node:
@@ -714,7 +716,7 @@ def _check_cycle(stack: list[Frame]) -> None:
     Raises:
         CycleError: A node of the stack stands below itself.
     """
-    depths: dict[int, int] = {}
+    depths: dict[int, int] = {}  # by id: the stack keeps all of the nodes alive
     for depth, frame in enumerate(stack):
         node = frame[-1]
         first_depth = depths.setdefault(id(node), depth)
@@ -851,7 +853,7 @@ class Walk:
                     if child is not None:
                         break
                     stack.pop()
-                    del open_links[id(node)]
+                    del open_links[id(node)]  # beside itself, a node may occur again
                     if self._leaving:
                         del keys[len(stack) :]
                         self._flat = flat
@@ -859,6 +861,7 @@ class Walk:
                 else:
                     return
                 key, node = child
+                # in place of the keys of the sibling before, and of all below it
                 keys[len(stack) - 1 :] = [key]
                 link = Link(above, key)
         except Exception as error:  # of a predicate or a flatten function
@@ -1006,7 +1009,7 @@ def _map_below(
     """Map a node below the first levels, by recursion if Python's stack has room."""
     if view.resolve(type(node)) is None:
         return function(node)
-    if not _has_room():
+    if not _has_room():  # a RecursionError would come after calls of the function
         return _map_deep(node, function, view, trail)
     if view.map_lower_node is None:
         view.map_lower_node = _make_mapper(view, _map_deep)

@@ -468,6 +468,7 @@ def tree_map(
         >>> lw.tree_map(lambda x, y: x + y, [1, 2], [10, 20])
         [11, 22]
     """
+    # The usual call goes past `context_of`: maps of small trees would feel it.
     if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
         view = current.view
         if not rest:
@@ -522,7 +523,7 @@ def tree_map_(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, treedef = context.columns(tree, rest, strict=strict)
-    map_leaves(f, columns, treedef)
+    map_leaves(f, columns, treedef)  # of what was read before: `f` may change the tree
     return tree
 
 
@@ -696,7 +697,7 @@ def tree_flatten_with_path(
         leaves, treedef = flatten_tree(
             tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace
         )
-    if leaves and leaves[0] is tree:
+    if leaves and leaves[0] is tree:  # nothing to look up; many trees are one array
         return [(ROOT, tree)], treedef
     paths = shared_paths(treedef)
     return list(zip(paths, leaves)), treedef  # noqa: B905  # as many

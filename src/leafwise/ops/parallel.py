@@ -99,6 +99,7 @@ def _lacks_name(function: Callable[..., Any], executor: Executor) -> bool:
     processes = real("concurrent.futures.process")
     if processes is None or not isinstance(executor, processes.ProcessPoolExecutor):
         return False
+    # what has no name of its own, such as a partial, is pickled by its parts
     return "<" in getattr(function, "__qualname__", "")  # <lambda> or <locals>
 
 
@@ -156,13 +157,15 @@ class _Calls:
             for start in range(0, len(self.results), chunk or 1):
                 future = self._submit(executor, start, rows, chunk)
                 pending[start] = future
+                # called in any thread, which is why it does nothing but that
                 future.add_done_callback(lambda _, start=start: finished.put(start))
+                # a failure ends the map before all is submitted
                 while not finished.empty():
                     self._collect(finished.get(), pending, chunk)
             while pending:
                 self._collect(finished.get(), pending, chunk)
         finally:
-            for future in pending.values():
+            for future in pending.values():  # none, unless an exception came
                 future.cancel()
 
     def _submit(
@@ -185,7 +188,7 @@ class _Calls:
                 part = list(islice(rows, chunk))
                 future = executor.submit(_call_each, self.function, part, self.collect)
         except Exception as error:  # of the executor, which broke on the way
-            if start == 0 or not self.collect:
+            if start == 0 or not self.collect:  # one that never worked has no results
                 raise
             future = futures.Future()
             future.set_exception(error)
@@ -209,6 +212,7 @@ class _Calls:
                 self.noted.add(id(error))
                 path = self.paths()[start]
                 add_note(error, f"at one of the {size} leaves from key path {path} on")
+            # the results of a chunk come together or not at all
             for index in range(start, start + size):
                 self.settle(index, _Failed(error))
             return
@@ -382,7 +386,7 @@ class Parallel:
             ...     lw.parallel(executor).tree_map_only(str, str.upper, ["a", 1])
             ['A', 1]
         """
-        is_chosen = chooser(type_or_types, f)
+        is_chosen = chooser(type_or_types, f)  # before anything runs: it checks both
         context = context_of(is_leaf, namespace=namespace)
         leaves, treedef = context.flatten(tree)
         answers = map_leaves(is_chosen, [leaves], treedef)
@@ -408,6 +412,7 @@ class Parallel:
     ) -> list[Any]:
         """Return the results of all calls, in leaf order."""
         require_function(f)
+        # made for the first failure or report, and mostly never
         cached_paths = functools.cache(paths)
         total = len(columns[0])
         collect = self.errors == "collect"

@@ -60,6 +60,7 @@ def _covering(prefix: PyTreeDef, full: PyTreeDef) -> list[int] | None:
     """Return for each leaf of a structure which leaf of a prefix covers it, or None."""
     if prefix.is_leaf():
         return [0] * full.num_leaves
+    # treedefs of structures that do not recur would fill the cache for nothing
     if is_compiled(full):
         return _cached_covering(prefix, full)
     # It does not recur, or torch's compiler traces, which cannot see through a cache.
@@ -88,6 +89,7 @@ def _repeated(
     if indices is None:
         subject = f"{name} is not a prefix of "
         subject += "full_tree" if name == _PREFIX else "the tree it is broadcast over"
+        # None in a prefix often means "not mapped", and then it has to be a leaf.
         with_none = context.also_stopping(_is_none)
         none_leaves = stopping_context(context.view, type(None))
         if _is_cover(prefix, with_none, full, none_leaves):
@@ -516,6 +518,7 @@ each outer leaf, in 2 places:
     """
     _check_inner("tree_transpose", outer_treedef, inner_treedef)
     parts = outer_treedef.flatten_up_to(tree)
+    # as the treedef was made, whatever the registry says of the default namespace
     context = stopping_context(view_of_treedef(outer_treedef), is_leaf)
     paths = outer_treedef.paths()
     return _transposed(outer_treedef, inner_treedef, parts, paths, context)
@@ -566,6 +569,7 @@ def _transposed(
         if row is None:
             part_places = differences(code_of(treedef), part, context.view)
             row = []
+        # a structure that was given is one to cut off at; one that was taken is exact
         elif inner is None and not context.view.leaf_types.issuperset(map(type, row)):
             part_places = context.deeper(treedef, part, _PASS_TREEDEF)
         places += [place._replace(path=path + place.path) for place in part_places]
@@ -575,6 +579,7 @@ def _transposed(
             places,
             subject="the tree does not have the inner structure at each outer leaf",
         )
+    # without rows, `zip` would not say how many columns there are
     columns = zip(*rows, strict=True) if rows else [()] * treedef.num_leaves
     return treedef.unflatten([outer.unflatten(column) for column in columns])
 

@@ -94,7 +94,7 @@ def tree_reduce(
     leaves = context.leaves(tree)
     if not leaves and initializer is MISSING:
         raise TypeError("tree_reduce of a tree without leaves needs an initializer")
-    leaves_left = iter(leaves)
+    leaves_left = iter(leaves)  # says after a failure how far the fold had come
     try:
         if initializer is MISSING:
             return functools.reduce(function, leaves_left)
@@ -223,6 +223,7 @@ def tree_sum(
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     leaves = context.leaves(tree)
     if isinstance(start, str | bytes | bytearray):
+        # `sum` refuses text; joining takes time in proportion to its length
         return start + type(start)().join(leaves)  # type: ignore[operator]
     leaves_left = iter(leaves)
     try:

@@ -141,3 +141,13 @@ def test_vmap_adds_no_note_to_errors_of_the_function():
         nn.vmap(fail)(jnp.ones(3))
     notes = getattr(caught.value, "__notes__", [])
     assert not any("vmap maps" in note for note in notes)
+
+
+def test_vmap_refuses_axes_that_are_none():
+    """When the map is made, before there are arguments."""
+    with pytest.raises(
+        TypeError, match=r"^an axis is an int or None, got str: 'x' in "
+    ):
+        nn.vmap(abs, in_axes={"a": 0, "b": "x"})
+    with pytest.raises(TypeError, match=r"got float: 1\.0 in out_axes"):
+        nn.vmap(abs, out_axes=1.0)

@@ -22,7 +22,7 @@ from typing import (
 )
 
 from ..._lazy import need
-from ..._text import add_note
+from ..._text import add_note, typed_repr
 from ...core.builtins import MappingNodeType
 from ...core.matching import describe
 from ...core.registry import current
@@ -419,6 +419,23 @@ class Places:
         return None
 
 
+def _axes_in(option: str, spec: Any) -> list[Any]:
+    """Return the axes in an option of `vmap`.
+
+    Raises:
+        TypeError: There is something else in it.
+    """
+    axes = []
+    for path, axis in prefix_leaves(option, spec):
+        if axis is not None and not isinstance(axis, int):
+            raise TypeError(
+                f"an axis is an int or None, got {typed_repr(axis)} in {option}"
+                f"{path_text(path)}"
+            )
+        axes.append(axis)
+    return axes
+
+
 class AxisGroups(Groups):
     """The lists that values are put into: one for each leaf of `in_axes`, `out_axes`.
 
@@ -437,9 +454,9 @@ class AxisGroups(Groups):
         self._function = function
         self._args = args
         self._out = out
-        self.inputs: list[Any] = [leaf for _, leaf in prefix_leaves("in_axes", args)]
+        self.inputs: list[Any] = _axes_in("in_axes", args)
         self.inputs += [0, None]  # of keyword arguments, and of what is bound
-        self.outputs: list[Any] = [leaf for _, leaf in prefix_leaves("out_axes", out)]
+        self.outputs: list[Any] = _axes_in("out_axes", out)
         self.count: int = len(self.inputs) + len(self.outputs)
 
     def of_call(self, roots: Any, /) -> Places:

@@ -324,5 +324,5 @@ def fuzz(session: nox.Session) -> None:
 def benchmarks(session: nox.Session) -> None:
     """Run the main benchmarks, briefly."""
     install(session, "bench", "test")
-    for name in ("run", "optree_table", "objects", "classes"):
+    for name in ("run", "optree_table", "objects", "classes", "threads"):
         session.run("python", f"benchmarks/{name}.py", "--quick")

@@ -16,6 +16,9 @@ from timing import Timing
 IN_C = ("jax", "optree", "dm-tree")
 """The libraries that are more than Python."""
 
+CLEAR = 1.05
+"""A lesser lead is no more than what two runs differ by."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Measurement:
@@ -71,9 +74,9 @@ def mean_ratios(
 
 
 def ratio_cell(ratio: float, digits: int = 2) -> str:
-    """Return a ratio as text: bold where leafwise is the faster one."""
+    """Return a ratio as text: bold where leafwise is clearly the faster one."""
     text = f"{ratio:.{digits}f}"
-    return f"**{text}**" if float(text) > 1 else text
+    return f"**{text}**" if float(text) >= CLEAR else text
 
 
 def table_of_ratios(

@@ -92,7 +92,7 @@ def _(m):
     return tried(m.tree_map, max, {"a": 1}, OrderedDict(a=2), defaultdict(int, a=3))
 
 
-@case("aux data whose `==` raises")
+@case("aux data (static values of a node) whose `==` raises")
 def _(m):
     cls = class_with(m, lambda node: ((), Odd()))
     return tried(lambda: m.tree_structure(cls()) == m.tree_structure(cls()))
@@ -143,7 +143,7 @@ EXPECTED = {
         ValueError,
         {"a": 3},
     ),
-    "aux data whose `==` raises": (ValueError, False),
+    "aux data (static values of a node) whose `==` raises": (ValueError, False),
     "`hash(treedef)`": (1, 3),
     "a predicate that does not return a bool": (ValueError, [[[1]]]),
     "children given as text, a dict or a set": (["a", "b"], lw.errors.FlattenError),

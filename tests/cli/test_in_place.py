@@ -124,3 +124,9 @@ def test_deletions_that_are_refused(tmp_path, capsys, text, where, reason):
     expected = f"the comments and the layout cannot be kept: {reason}"
     assert expected in capsys.readouterr().err
     assert file.read_text() == text
+
+
+def test_a_boolean_of_yaml_1_1_stays_one(edit):
+    """Programs that read YAML 1.1 take the quoted word for true."""
+    data = b"tls: {enabled: yes}\n"
+    assert edit("yaml", data, "set", "tls.enabled=no") == b"tls: {enabled: no}\n"

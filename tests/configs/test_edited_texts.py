@@ -2,6 +2,7 @@
 
 import functools
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -280,6 +281,68 @@ def test_a_file_is_written_anew():
     assert Path("a.yaml").read_text() == "# top\na: &x 1\nb: *x\n"
     lw.write("a.yaml", {"a": 2, "b": 1}, keep=False)
     assert Path("a.yaml").read_text() == "a: 2\nb: 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        ("tls: {enabled: yes}\n", "tls.enabled=no", "tls: {enabled: no}\n"),
+        ("a: On  # c\n", "a=off", "a: off  # c\n"),
+        ("a:\n- no\n- x\n", "a[0]=YES", "a:\n- YES\n- x\n"),
+        ("a: &x yes\n", "a=no", "a: &x no\n"),
+        ("a: y\n", "a=no", "a: no\n"),
+        # what was no boolean for YAML 1.1 does not become one
+        ("a: 'yes'\n", "a=no", "a: 'no'\n"),
+        ('a: "yes"\n', "a=no", 'a: "no"\n'),
+        ("a: x\n", "a=no", "a: 'no'\n"),
+        ("a: yEs\n", "a=no", "a: 'no'\n"),
+        ("a: !!str yes\n", "a=no", "a: 'no'\n"),
+        ("a: yes\n", "a=x", "a: x\n"),
+        ("a: yes\n", "a='1:30'", "a: '1:30'\n"),
+    ],
+)
+def test_booleans_of_yaml_1_1_stay_booleans(text, change, expected):
+    """For us they are texts, but in quotes they would be texts for others, too."""
+    assert overridden(text, "yaml", change) == expected
+
+
+@pytest.mark.parametrize("path", ["a.yaml", b"a.yaml", Path("a.yaml")])
+def test_swapped_arguments_are_named(path):
+    """As those of save are."""
+    with pytest.raises(TypeError, match=r"are swapped: leafwise.write\(path, tree\)"):
+        lw.write({"a": 1}, path)
+    assert not Path("a.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", "a: [1"),
+        ("a.toml", "a = "),
+        ("a.json", "{"),
+        ("b.yaml", "a: !!int ''"),
+        ("c.yaml", "[" * 1000),
+    ],
+)
+def test_errors_of_files_have_no_frames_of_parsers(name, text):
+    """What the parser said is in the message."""
+    Path(name).write_text(text)
+    for act in (lambda: lw.read(name), lambda: lw.write(name, {"a": 2})):
+        with pytest.raises(lw.errors.FileError, match=f"^{name}: ") as caught:
+            act()
+        assert caught.value.__cause__ is None
+        assert caught.value.__suppress_context__
+    with pytest.raises(lw.errors.FileError) as caught:
+        lw.write(name, {"a": object()}, keep=False)
+    assert caught.value.__cause__ is None
+
+
+def test_a_package_that_cannot_be_imported_is_the_cause(monkeypatch):
+    """Its message says why; ours only that it is missing."""
+    monkeypatch.setitem(sys.modules, "tomlkit", None)
+    with pytest.raises(lw.errors.FileError, match="not installed") as caught:
+        lw.write("a.toml", {"a": 1})
+    assert isinstance(caught.value.__cause__, ImportError)
 
 
 def test_what_cannot_be_written():

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,7 +74,17 @@ def test_keys_that_are_no_duplicates():
         ("toml", {"a": "x\ud800"}, "the value at a, 'x\\ud800': 'utf-8' codec"),
         ("yaml", {"a": ["x\ud800"]}, "the value at a[0], 'x\\ud800': 'utf-8'"),
         ("yaml", {"a": datetime.time(7, 32)}, "the value at a, datetime.time(7, "),
-        ("yaml", [object], "the value at [0], <class 'object'>: cannot represent"),
+        ("yaml", [object], "the value at [0], <class 'object'>: YAML has no type"),
+        ("yaml", {"a": [np.float32(1)]},
+         f"the value at a[0], {np.float32(1)!r}: YAML has no numpy.float32; write its "
+         ".item(), or the tree by leafwise.save"),
+        ("json", {"a": np.int64(2)},
+         f"the value at a, {np.int64(2)!r}: JSON has no numpy.int64; write its ."),
+        ("json", {"a": np.zeros(2)},
+         "the value at a, array([0., 0.]): JSON has no numpy.ndarray; write its ."),
+        ("json", [np.bool_(True)],
+         f"the value at [0], {np.bool_(True)!r}: JSON has no numpy.bool"),
+        ("toml", {"a": np.float32(1)}, f"the value at a, {np.float32(1)!r}: Unable"),
         ("toml", {"a": {"b": [1, None]}}, "the value at a.b[1], None: "),
         ("toml", {"a": {1: 2}}, "Keys must be strings"),
         ("toml", {"a": {3}}, "the value at a, {3}: "),

@@ -129,6 +129,16 @@ def test_what_is_no_override_is_refused(text, message):
     assert str(error.value) == f"override {text!r}: {message}"
 
 
+def test_a_mapping_of_values_is_refused():
+    """The error names the function that takes one."""
+    message = (
+        "overrides are texts such as 'optim.lr=0.1', got dict: {'int': 1}; "
+        "tree_update(config, {...}) takes a mapping"
+    )
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        lw.override(CONFIG, {"int": 1})
+
+
 @given(
     st.one_of(
         st.integers(),

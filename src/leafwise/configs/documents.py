@@ -104,6 +104,18 @@ class WrittenFloat(float):
         return self.text
 
 
+def no_form_error(kind: str, value: Any) -> TypeError:
+    """Return the error for a value of a type that a format has no form for.
+
+    The module is named, too: "JSON has no bool" of a `numpy.bool` would be false.
+    """
+    cls = type(value)
+    name = cls.__name__
+    if cls.__module__ != "builtins":
+        name = f"{cls.__module__}.{name}"
+    return TypeError(f"{kind.upper()} has no {name}")
+
+
 def as_written(text: str, value: Any) -> Any:
     """Return a number that knows its text, or the value if its `repr` is that text."""
     if type(value) not in (int, float) or repr(value) == text:

@@ -27,6 +27,7 @@ from .documents import (
     WrittenFloat,
     WrittenInt,
     as_written,
+    no_form_error,
 )
 
 
@@ -150,22 +151,42 @@ def dump(document: Document, *, allow_nan: bool = False) -> str:
     except FormatError:
         raise
     except (TypeError, ValueError) as error:
-        place = _misfit(tree, kind, allow_nan)
-        raise FormatError(
-            f"cannot be written as {kind.upper()}: {place}{error}"
-        ) from error
+        reason = _misfit(tree, kind, allow_nan, str(error))
+        raise FormatError(f"cannot be written as {kind.upper()}: {reason}") from error
     return text
 
 
-def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
-    """Return where the first value is that a format cannot represent, if it is one."""
+def _misfit(
+    tree: Any,
+    kind: str,
+    allow_nan: bool,
+    reason: str,
+) -> str:
+    """Return why a tree cannot be written, with the first value that is at fault.
+
+    Args:
+        tree: The tree.
+        kind: The format.
+        allow_nan: See `dump`.
+        reason: What the writer says, which is all if no single value is at fault.
+    """
     for path, leaf in tree_leaves_with_path(tree, none_is_leaf=True):
         try:
             document = Document({"a": leaf}, kind)
             _WRITERS[kind](document, allow_nan).encode()
         except (TypeError, ValueError):
-            return f"the value at {place_text(path)}, {short_repr(leaf)}: "
-    return ""
+            place = f"the value at {place_text(path)}, {short_repr(leaf)}"
+            return f"{place}: {reason}{_remedy(leaf)}"
+    return reason
+
+
+def _remedy(leaf: Any) -> str:
+    """Return what to write in place of an array or a number of numpy."""
+    if not hasattr(leaf, "dtype"):
+        return ""
+    is_number = getattr(leaf, "shape", ()) == ()
+    method = "item" if is_number else "tolist"
+    return f"; write its .{method}(), or the tree by leafwise.save"
 
 
 # ------------------------------------------------------------- numbers as written
@@ -294,7 +315,7 @@ def json_default(value: Any) -> str:
             return str(value.isoformat())
     if isinstance(value, Tagged):
         raise TypeError(f"JSON has no tag {value.tag}")
-    raise TypeError(f"JSON has no {type(value).__name__}")
+    raise no_form_error("json", value)
 
 
 # -------------------------------------------------------------------------------- TOML

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._records import MISSING
 from .._runtime import late_imports
-from .._text import short_repr
+from .._text import short_repr, typed_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, parse_literal, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -85,6 +85,7 @@ def override(
         EditError: A value cannot be cast, a string is not an override, or a value to
             add exists already.
         PathError: A pattern has no match or is malformed.
+        TypeError: `overrides` is a mapping.
 
     Example:
         >>> import leafwise as lw
@@ -100,6 +101,11 @@ def override(
         leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
 the value at widths[0] is 64
     """
+    if isinstance(overrides, Mapping):
+        raise TypeError(
+            "overrides are texts such as 'optim.lr=0.1', got "
+            f"{typed_repr(overrides)}; tree_update(config, {{...}}) takes a mapping"
+        )
     texts = [overrides] if isinstance(overrides, str) else overrides
     context = context_of(none_is_leaf=True, namespace=namespace)
     return Overrides(guess, opening_dataclasses(context)).apply(tree, texts)

@@ -12,6 +12,7 @@ from .._hooks import hooks
 from .._runtime import late_imports
 from .._text import escape_controls
 from ..errors import FileError
+from ..files.atomic import decoded_path
 from . import formats
 from .documents import Document, FormatError, RevisionError
 
@@ -110,7 +111,8 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     try:
         source = read_source(name, kind)
     except FormatError as error:
-        raise FileError(f"{escape_controls(name)}: {error}") from error
+        message = f"{escape_controls(name)}: {error}"
+        raise FileError(message) from _outer_cause(error)
     if len(source.text) <= _LONGEST_RECENT:
         _recent.appendleft(source)
     return source.document.tree
@@ -142,6 +144,7 @@ def write(
     Raises:
         FileError: The format is unknown or cannot represent the tree; or the comments
             and the layout cannot be kept, and the message says why.
+        TypeError: `path` is not a path; the message says if the arguments are swapped.
         OSError: The file cannot be read or written.
 
     Example:
@@ -159,7 +162,7 @@ def write(
         steps: 1_000
         seed: 7
     """
-    name = os.fsdecode(path)
+    name = decoded_path(path, tree, "write(path, tree)")
     kind = _kind_of(name, format)
     try:
         if keep and os.path.exists(name):
@@ -177,11 +180,22 @@ def write(
         raise FileError(
             f"{escape_controls(name)}: not written: {error}; keep=False writes it "
             "anew, without comments"
-        ) from error
+        ) from None
     except FormatError as error:
-        raise FileError(f"{escape_controls(name)}: {error}") from error
+        message = f"{escape_controls(name)}: {error}"
+        raise FileError(message) from _outer_cause(error)
     with files.replace_file(name, text=True) as file:
         file.write(text)
+
+
+def _outer_cause(error: FormatError) -> BaseException | None:
+    """Return the failure of the system or of an import behind an error, if it is one.
+
+    The message of a `FormatError` has all that a parser or a writer says, and their
+    frames would only hide it. Why a package is not imported is in the cause alone.
+    """
+    cause = error.__cause__
+    return cause if isinstance(cause, OSError | ImportError) else None
 
 
 def _kind_of(name: str, format: str | None) -> str:

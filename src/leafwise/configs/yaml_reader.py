@@ -30,6 +30,7 @@ from .documents import (
     WrittenFloat,
     WrittenInt,
     as_written,
+    no_form_error,
 )
 
 
@@ -57,6 +58,7 @@ _MISREAD: Final = re.compile(
     r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+"
 )
 """Plain text in YAML 1.2, something else in 1.1."""
+_OLD_BOOLEAN: Final = re.compile("y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF")
 
 
 def read_yaml(text: str, written: bool) -> Document:
@@ -312,6 +314,17 @@ def quoted(value: Any, quote: str) -> Any:
     return text
 
 
+def is_old_boolean(value: Any) -> bool:
+    """Return whether a value is a text that is a boolean for YAML 1.1 if it is plain.
+
+    Example:
+        >>> from leafwise.configs.yaml_reader import is_old_boolean
+        >>> is_old_boolean("yes"), is_old_boolean("'yes'")
+        (True, False)
+    """
+    return isinstance(value, str) and _OLD_BOOLEAN.fullmatch(value) is not None
+
+
 # What a block can hold: the printable characters of YAML 1.2 (section 5.1), without
 # those that YAML 1.1 takes for the end of a line and without the byte order mark.
 _BLOCK_TEXT: Final = re.compile(
@@ -357,11 +370,16 @@ def _represent_tagged(dumper: Any, tagged: Tagged) -> Any:
     return node
 
 
+def _refuse(_dumper: Any, value: Any) -> Any:
+    raise no_form_error("yaml", value)
+
+
 _Representer.add_representer(str, _represent_text)
 _Representer.add_representer(_QuotedText, _represent_text)
 _Representer.add_representer(WrittenInt, _represent_number)
 _Representer.add_representer(WrittenFloat, _represent_number)
 _Representer.add_representer(Tagged, _represent_tagged)
+_Representer.add_representer(None, _refuse)  # None stands for all other types
 
 
 class _PartRepresenter(_Representer):

@@ -15,8 +15,32 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, Any
 
+from .._text import typed_repr
+
 
 __all__ = ["replace_file"]
+
+
+def decoded_path(path: Any, tree: Any, call: str) -> str:
+    """Return a path as a string.
+
+    Args:
+        path: The path.
+        tree: The next argument, which may be the path instead.
+        call: How the function is called.
+
+    Raises:
+        TypeError: It is not a path.
+    """
+    path_types = (str, bytes, os.PathLike)
+    if isinstance(path, path_types):
+        return os.fsdecode(path)
+    hint = ""
+    if isinstance(tree, path_types):
+        hint = f"; the arguments are swapped: leafwise.{call}"
+    raise TypeError(
+        f"the path must be a str, bytes or os.PathLike, got {typed_repr(path)}{hint}"
+    )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import late_module
-from .._text import escape_controls, typed_repr
+from .._text import escape_controls
 from ..core.codec import Writer
 from ..core.context import Context, context_of
 from ..core.registry import GLOBAL, Mode
@@ -23,7 +23,7 @@ from ..errors import EditError, FileError, PathError, TreeDefError
 from ..selection.flat import Renaming, nest, renaming
 from ..selection.patterns import name_of
 from .arrays import Format, identity, is_stored, without_key_type
-from .atomic import replace_file
+from .atomic import decoded_path, replace_file
 from .content import Content, damage_as_file_error
 from .fitting import load_like
 from .header import write_header
@@ -84,28 +84,6 @@ def _format_of(path: str) -> Format:
     )
 
 
-def _path_text(path: Any, tree: Any, call: str) -> str:
-    """Return a path as a string.
-
-    Args:
-        path: The path.
-        tree: The next argument, which may be the path instead.
-        call: How the function is called.
-
-    Raises:
-        TypeError: It is not a path.
-    """
-    path_types = (str, bytes, os.PathLike)
-    if isinstance(path, path_types):
-        return os.fsdecode(path)
-    hint = ""
-    if isinstance(tree, path_types):
-        hint = f"; the arguments are swapped: leafwise.{call}"
-    raise TypeError(
-        f"the path must be a str, bytes or os.PathLike, got {typed_repr(path)}{hint}"
-    )
-
-
 # ------------------------------------------------------------------------------ saving
 
 
@@ -162,7 +140,7 @@ def save(
         leafwise.errors.FileError: config.json: the leaf at ['model']['init'] cannot \
 be saved: <function <lambda> at ...> has no name by which it could be found ...
     """
-    path_text = _path_text(path, tree, "save(path, tree)")
+    path_text = decoded_path(path, tree, "save(path, tree)")
     file_format = _format_of(path_text)
     arrays: dict[str, Any] = {}
     text = None
@@ -294,7 +272,7 @@ def load(
         ...         rename={"layers": "blocks"})
         {'step': 7, 'blocks': [{'w': 0.5}, {'w': 0.25}]}
     """
-    path_text = _path_text(path, like, "load(path, like)")
+    path_text = decoded_path(path, like, "load(path, like)")
     file_format = _format_of(path_text)
     context = context_of(namespace=namespace)
     new_name = renaming(rename)

@@ -16,7 +16,7 @@ from ...core.keys import DictKey, SequenceKey
 from ...selection.patterns import place_text
 from .. import formats
 from ..documents import Document, RevisionError, Tagged
-from ..yaml_reader import MERGE, quoted, yaml_dumper, yaml_text
+from ..yaml_reader import MERGE, is_old_boolean, quoted, yaml_dumper, yaml_text
 from .changes import ABSENT, Step, same, steps
 from .editor import (
     BLOCK,
@@ -260,8 +260,17 @@ class YamlEditor(Editor):
         self.check_form(part)
         self.drop_entries(part, old, new)
         self.gone.append((part.bare, part.end))
+        if self.is_plain_word(part) and is_old_boolean(new):
+            # in quotes, `no` would be text for a program that took the plain `yes`
+            # for true by YAML 1.1, and text is true
+            return self.anchor_of(part) + str(new)
         quote = self.first_letter(part)
         return self.anchor_of(part) + self.inline(new, None, quote)
+
+    def is_plain_word(self, part: YamlPart) -> bool:
+        """Return whether a value is written as a boolean of YAML 1.1, such as `yes`."""
+        has_tag = "!" in _ANCHOR.sub("", self.text[part.start : part.bare])
+        return not has_tag and is_old_boolean(self.text[part.bare : part.end])
 
     def put_together(
         self,

@@ -213,7 +213,7 @@ def test_update():
         ({"b": 3}, lw.StructureError, r"at \('b',\): expected the values of a Node"),
         ({"a": {"x": 1}}, lw.StructureError, "expected a Param, got a mapping"),
         ({"b": {"c": {"x": 1}}}, lw.StructureError, "expected a bare value, got a"),
-        ({"z": {"x": 1}}, lw.StructureError, "expected no mapping, got a mapping"),
+        ({"s": {"x": 1}}, lw.StructureError, "at .*'s'.*expected a bare value, got a"),
         (
             {"l": {7: 1}},
             lw.StructureError,
@@ -227,6 +227,34 @@ def test_update():
         with pytest.raises(error, match=text):
             nn.update(tree, {"l": {0: 0}, "n": nn.Param(1)}, state)
         assert nn.to_pure_dict(nn.state(tree)) == before
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (
+            {"z": {"x": 1}},
+            "at z: the Node has no 'z' that a mapping could update; it has layers",
+        ),
+        (
+            {"layers": {0: {"wieght": {"k": 1}}}},
+            "at layers[0].wieght: the Node has no 'wieght' that a mapping could "
+            "update; it has weight, a; did you mean 'weight'?",
+        ),
+        (
+            {"layers": {"0": {"a": 1}}},
+            "at layers['0']: the List has no '0' that a mapping could update; it has "
+            "0; the str '0' is not the int 0",
+        ),
+    ],
+)
+def test_a_mapping_for_a_place_that_is_not_there(values, text):
+    """The error says what the object has instead, by the path of a selector."""
+    tree = Node(layers=nn.List([Node(weight=nn.Param(1.0), a=nn.Param(0), s="static")]))
+    with pytest.raises(lw.StructureError) as caught:
+        nn.update(tree, values)
+    assert str(caught.value) == text
+    assert (caught.value.expected, caught.value.actual) == ("no mapping", "a mapping")
 
 
 def test_an_update_that_fails_while_writing_is_taken_back():

@@ -20,8 +20,19 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from .._records import MISSING
-from .._text import safe_repr, short_repr
+from .._text import (
+    escape_controls,
+    is_similar,
+    join_names,
+    nearest_names,
+    other_type,
+    safe_repr,
+    safe_str,
+    short_repr,
+)
 from ..core.builtins import ContainerNodeType
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey
 from ..core.node import NodeType
 from ..core.reference import structure_of
 from ..core.treedef import PyTreeDef, code_of
@@ -513,6 +524,8 @@ def _plan(node: Any, values: State, path: Path, writes: list[_Write]) -> Any:
             if new is child:
                 continue
         elif type(new) is State or (is_node and child is not None):
+            if child is MISSING and not _has_static(node, part):
+                raise _nothing_there(node, part, child_path, list(children_by_part))
             # None is a node, but a place that holds nothing may get a value
             raise _misfit(child_path, _expected(child, new), new)
         if isinstance(node, Pytree):
@@ -543,13 +556,56 @@ def _check_attribute(node: Pytree, part: Any, value: Any, path: Path) -> None:
 
 def _expected(child: Any, new: Any) -> str:
     """Return in words what may be written where something stands."""
-    if child is MISSING:
-        return "no mapping"
     if isinstance(child, Variable):
         return f"a {type(child).__name__}"
     if type(new) is State:
         return "a bare value"
     return f"the values of a {type(child).__name__}"
+
+
+def _has_static(node: Any, part: Any) -> bool:
+    """Return whether a place in an object holds a static value, which is no child."""
+    if not isinstance(node, Pytree):
+        return False
+    return part in [key_of(name).entry for name in vars(node)]
+
+
+def _nothing_there(
+    node: Any, part: Any, path: Path, parts: Sequence[Any]
+) -> StructureError:
+    """Return the error for a mapping where there is nothing to update.
+
+    Args:
+        node: The object or container.
+        part: The name, position or key that it lacks.
+        path: The path of that place.
+        parts: The names, positions or keys that it has.
+    """
+    name = safe_str(part)
+    nearest = nearest_names(name, map(safe_str, parts))
+    listing = join_names(map(escape_controls, nearest[:_MAX_LISTED])) or "nothing"
+    if len(nearest) > _MAX_LISTED:
+        listing += f" and {len(nearest) - _MAX_LISTED} more"
+    text = (
+        f"at {_selector_of(path)}: the {type(node).__name__} has no {short_repr(part)} "
+        f"that a mapping could update; it has {listing}"
+    )
+    type_hint = other_type(part, parts)
+    if type_hint:
+        text += f"; {type_hint}"
+    elif nearest and is_similar(name, nearest[0]):
+        text += f"; did you mean {short_repr(nearest[0])}?"
+    return StructureError(text, path=path, expected="no mapping", actual="a mapping")
+
+
+def _selector_of(path: Path) -> str:
+    """Return a path in the form of a selector, such as `layers[0].w`."""
+    keys: list[Any] = []
+    for part in path:
+        is_name = isinstance(part, str) and part.isidentifier()
+        # a selector reads all that is no name only in brackets
+        keys.append(GetAttrKey(part) if is_name else DictKey(part))
+    return escape_controls(str(KeyPath(keys))).removeprefix(".")
 
 
 def _is_mutable(node: Any, node_type: NodeType) -> bool:

@@ -166,6 +166,15 @@ def test_what_cannot_be_frozen():
             nn.freeze(net, meant)
     with pytest.raises(ValueError, match="matches no parameter to unfreeze"):
         nn.unfreeze(net, nn.filters.PathContains("stat"))
+    hint = (
+        "; a string is a tag, such as 'params'; for a name use "
+        "nn.PathContains('encoder')"
+    )
+    with pytest.raises(ValueError, match="to freeze") as caught:
+        nn.freeze(net, [nn.BatchStat, nn.Not(...), nn.All("encoder")])
+    assert str(caught.value).endswith(f"matches no parameter to freeze{hint}")
+    with pytest.raises(ValueError, match=r"matches no parameter to freeze$"):
+        nn.freeze(net, nn.BatchStat)
     with pytest.raises(TypeError, match="not a filter"):
         nn.freeze(net, lw.at(net)["encoder"])
     assert nn.freeze([1.0]) == [1.0]

@@ -93,6 +93,8 @@ def test_what_is_trained():
     assert values(model.layers) == [1.0, 4.0]
     with pytest.raises(ValueError, match=r"wrt=.*Cache.* matches no value in Model"):
         nn.Optimizer(model, Momentum(), wrt=nn.Cache)
+    with pytest.raises(ValueError, match=r"for a name use nn.PathContains\('param'\)$"):
+        nn.Optimizer(model, Momentum(), wrt="param")
 
 
 def test_frozen_parameters_are_left_out():

@@ -183,6 +183,10 @@ def test_value_and_grad(jax):
     assert int(model.calls.value) == 3
     with pytest.raises(ValueError, match=r"OfType\(Cache\) matches no value of"):
         nn.grad(loss, wrt=nn.Cache)(model, x)
+    with pytest.raises(
+        ValueError, match=r"for a name use nn.PathContains\('weight'\)$"
+    ):
+        nn.grad(loss, wrt="weight")(model, x)
 
 
 def test_gradients_of_several_arguments(jax):

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from .._text import safe_repr
 from ..fields import Kind
 from .checks import node_type_of
-from .filters import Filter, Path, Predicate, judge, predicate
+from .filters import Filter, Path, Predicate, judge, predicate, tag_hint
 from .flatgraph import FlatGraph, flatten_graph, kinds_of
 from .graph import clone, copy_graph, is_node, iter_graph, write
 from .instance import assign, below, check, decide, drop, kinds_in, record_of, set_kind
@@ -410,7 +410,9 @@ def _with_parameters(
     count = _change_variables(flat, matches, new_kind)
     count += _change_attributes(flat, matches, new_kind)
     if not count and only is not ...:
-        raise ValueError(f"{safe_repr(matches)} matches no parameter to {verb}")
+        raise ValueError(
+            f"{safe_repr(matches)} matches no parameter to {verb}{tag_hint(matches)}"
+        )
     return fresh
 
 

@@ -16,7 +16,7 @@ from ..errors import StructureError
 from ..fields import Kind, data
 from ..ops.map import tree_flatten, tree_leaves, tree_map
 from .checks import check_level
-from .filters import Filter, Path
+from .filters import Filter, Path, tag_hint
 from .graph import state
 from .graph import update as write
 from .pytree import Pytree, PytreeSpec
@@ -145,6 +145,7 @@ class Optimizer(Pytree, Generic[M], spec=_OptimizerSpec):
         if not len(params):
             raise ValueError(
                 f"wrt={short_repr(wrt)} matches no value in {type(model).__name__}"
+                f"{tag_hint(wrt)}"
             )
         for path, variable in walk_state(params):
             value = _bare(variable)

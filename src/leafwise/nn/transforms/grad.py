@@ -25,7 +25,7 @@ from typing import (
 from ..._lazy import need
 from ..._text import add_note, safe_repr, typed_repr
 from ...fields import Kind
-from ..filters import Filter, judge, predicate
+from ..filters import Filter, judge, predicate, tag_hint
 from ..flatgraph import FlatGraph, flatten_graph, kinds_of, unflatten_graph
 from ..pytree import Pytree
 from ..states import State, from_flat_state
@@ -287,6 +287,7 @@ def _targets(
         raise ValueError(
             f"{filters} matches no value of argument {', '.join(map(str, numbers))}: "
             f"there is nothing to differentiate{note}"
+            f"{tag_hint(*(filter for _, filter in selections))}"
         )
     return targets
 

@@ -63,6 +63,24 @@ def test_what_is_no_seed(wrong):
         nn.Rngs(params=0, noise=wrong)
 
 
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: nn.Linear(4, 16, rngs=0), "rngs must be nn.Rngs, got int: 0"),
+        (lambda: nn.Linear(4, 16, rngs=None), "rngs must be nn.Rngs, got NoneType: "),
+        (lambda: nn.BatchNorm(4, rngs=0), "rngs must be nn.Rngs, got int: 0"),
+        (
+            lambda: nn.Dropout(0.5, rngs=0),
+            "rngs must be nn.Rngs or nn.RngStream, got int: 0",
+        ),
+    ],
+)
+def test_layers_with_something_else_as_rngs(make, text):
+    """They say what they take."""
+    with pytest.raises(TypeError, match=f"^{text}"):
+        make()
+
+
 def test_seeds_of_all_sorts():
     """A stream and a key give theirs."""
     stream = nn.RngStream(4, tag="a")

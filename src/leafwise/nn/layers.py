@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._lazy import need
+from .._text import typed_repr
 from ..fields import data
 from .module import Module
 from .rngs import Rngs, RngStream
@@ -21,6 +22,16 @@ def _jax(what: str) -> Any:
     return need("jax", f"nn.{what}")
 
 
+def _check_rngs(rngs: Any, *types: type) -> None:
+    """Raise an error if what a layer got as `rngs` is none of the types for that.
+
+    A seed in place of `nn.Rngs` is the most common mistake.
+    """
+    if not isinstance(rngs, types):
+        names = " or ".join(f"nn.{cls.__name__}" for cls in types)
+        raise TypeError(f"rngs must be {names}, got {typed_repr(rngs)}")
+
+
 class Linear(Module):
     """A linear map of the last axis.
 
@@ -29,6 +40,9 @@ class Linear(Module):
         out_features: The size of the last axis of outputs.
         use_bias: Whether a bias is added.
         rngs: The streams that a key is taken from.
+
+    Raises:
+        TypeError: `rngs` is something else, such as a seed.
 
     Attributes:
         kernel: A `Param` of shape `(in_features, out_features)`.
@@ -53,6 +67,7 @@ class Linear(Module):
         use_bias: bool = True,
         rngs: Rngs,
     ) -> None:
+        _check_rngs(rngs, Rngs)
         jax = _jax("Linear")
         initialize = jax.nn.initializers.lecun_normal()
         shape = (in_features, out_features)
@@ -109,6 +124,8 @@ class BatchNorm(Module):
         epsilon: float = 1e-5,
         rngs: Rngs | None = None,
     ) -> None:
+        if rngs is not None:
+            _check_rngs(rngs, Rngs)
         numpy = _jax("BatchNorm").numpy
         zeros = numpy.zeros(num_features)
         ones = numpy.ones(num_features)
@@ -175,6 +192,8 @@ class Dropout(Module):
         deterministic: bool = False,
         rngs: Rngs | RngStream | None = None,
     ) -> None:
+        if rngs is not None:
+            _check_rngs(rngs, Rngs, RngStream)
         stream = rngs["dropout"] if isinstance(rngs, Rngs) else rngs
         self.rate: float = rate
         self.deterministic: bool = deterministic

@@ -1,7 +1,9 @@
 """What a diff prints: whole texts, in colour and without, safe and short."""
 
 import io
+import json
 import re
+from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
 import pytest
@@ -168,6 +170,40 @@ relative 0.95
             - ...b'xxxxxxxxxxxxxxxxxxxxx'
             + ...b'xxxxxxxxxxxxxxxxxxxx'""",
     ),
+    "texts that look the same": (
+        "\u00e9",
+        "e\u0301",
+        "~ x: '\u00e9' -> 'e\u0301', the same letters in another Unicode form",
+    ),
+    "long texts that look the same": (
+        "x" * 60 + "\u00e9",
+        "x" * 60 + "e\u0301",
+        f"""~ x: 61 characters -> 62 characters, which differ from character 61 on: \
+the same letters in another Unicode form
+            - ...'{"x" * 20}\u00e9'
+            + ...'{"x" * 20}e\u0301'""",
+    ),
+    "dates with times": (
+        datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC),
+        datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC),
+        "~ x: 2024-01-02T03:04:05+00:00 -> 2025-01-02T03:04:05+00:00",
+    ),
+    "a date and a date with a time": (
+        date(2024, 1, 2),
+        datetime(2024, 1, 2),
+        "~ x: 2024-01-02 (date) -> 2024-01-02T00:00:00 (datetime)",
+    ),
+    "times": (time(2), time(3, 4), "~ x: 02:00:00 -> 03:04:00"),
+    "durations": (
+        timedelta(2),
+        timedelta(hours=1),
+        "~ x: 2 days, 0:00:00 -> 1:00:00",
+    ),
+    "a date and its text": (
+        date(2024, 1, 2),
+        "2024-01-02",
+        "~ x: 2024-01-02 (date) -> '2024-01-02' (str)",
+    ),
     "small sets": ({1, 2}, {1, 3}, "~ x: {1, 2} -> {1, 3}"),
     "large sets": (
         set(range(100)),
@@ -210,6 +246,22 @@ def test_what_is_printed(case):
     assert str(caught.value) == (
         f"the trees differ in 1 place (actual -> expected):\n  {indented}"
     )
+
+
+def test_keys_that_look_the_same():
+    """One key replaced by another looks like no change, which is said."""
+    diff = lw.tree_diff({"a": {"\u00e9": 1}}, {"a": {"e\u0301": 1}})
+    note = "the same letters in another Unicode form"
+    lines = {"- a.\u00e9: 1", f"+ a.e\u0301: 1, {note}"}
+    assert set(diff.lines()) == lines
+
+
+def test_dates_in_json_are_complete():
+    """What was added is short in a text, and in JSON what makes it again."""
+    diff = lw.tree_diff({}, {"x": datetime(2024, 1, 2, tzinfo=UTC)})
+    assert str(diff) == "+ x: 2024-01-02T00:00:00+00:00"
+    [record] = json.loads(diff.to_json())
+    assert record["after"] == repr(diff[0].after)
 
 
 ESCAPE = re.compile(r"\033\[\d+m")

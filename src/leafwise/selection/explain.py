@@ -21,6 +21,7 @@ import json
 import math
 import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import zip_longest
@@ -132,6 +133,9 @@ def _brief(value: Any) -> str:
     """
     if _is_many(value):
         return array_text(value)
+    date_text = _date_text(value)
+    if date_text:
+        return date_text
     context = context_of()
     if context.node_type_of(value) is None:
         return short_repr(value)
@@ -143,6 +147,25 @@ def _brief(value: Any) -> str:
     except FAULTS:  # the class does not take other leaves
         pass
     return short_repr(value)
+
+
+def _date_text(value: Any) -> str:
+    """Return a date, time or duration as people write it, "" for any other value.
+
+    Subclasses print themselves: they may hold more than the standard library does.
+    """
+    datetime = sys.modules.get("datetime")  # loaded if there is a date at all
+    if datetime is None:
+        return ""
+    cls = type(value)
+    try:
+        if cls in (datetime.datetime, datetime.date, datetime.time):
+            return escape_controls(value.isoformat())
+        if cls is datetime.timedelta:
+            return str(value)
+    except FAULTS:  # the class of a time zone may do anything
+        pass
+    return ""
 
 
 class _ArrayText:
@@ -441,7 +464,7 @@ def explain(change: Change) -> Explanation:
         new_side = None if change.kind == "removed" else new
         return Explanation([("", old_side, new_side)])
     # short texts that are complete say more than any detail
-    is_clear = old == safe_repr(before) != new == safe_repr(after)
+    is_clear = old != new and _is_whole(before, old) and _is_whole(after, new)
     if not is_clear or (_is_many(before) and _is_many(after)):
         explanation = _explanation_of(change)
         if explanation is not None:
@@ -454,7 +477,13 @@ def explain(change: Change) -> Explanation:
     if isinstance(labels, str):
         return Explanation([("", old, f"{new} ({escape_controls(labels)})")])
     marks = [f" ({escape_controls(label)})" if label else "" for label in labels]
-    return Explanation([("", old + marks[0], new + marks[1])])
+    note = _LETTERS_NOTE if _have_same_letters(before, after) else ""
+    return Explanation([("", old + marks[0], new + marks[1])], note)
+
+
+def _is_whole(value: Any, text: str) -> bool:
+    """Return whether a text of a value leaves out nothing."""
+    return text in (safe_repr(value), _date_text(value))
 
 
 def _type_of(value: Any) -> type:
@@ -556,12 +585,29 @@ def _explain_texts(
     place = f"{unit} {position + 1}"
     if line > 1:
         place += f" (line {line}, column {column})"
+    note = f"which differ from {place} on"
+    if _have_same_letters(a, b):
+        note += f": {_LETTERS_NOTE}"
     old, new = titles or (counted(sizes[0], unit), counted(sizes[1], unit))
     return Explanation(
         [("", old, new), ("", before, after)],
-        f"which differ from {place} on",
+        note,
         detail=TextDifference(unit, sizes, position, line, column, before, after),
     )
+
+
+_LETTERS_NOTE: Final = "the same letters in another Unicode form"
+
+
+def _have_same_letters(a: Any, b: Any) -> bool:
+    """Return whether two different texts look the same, as composed letters do."""
+    if not isinstance(a, str) or not isinstance(b, str):
+        return False
+    return a != b and _composed(a) == _composed(b)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
 
 
 def _excerpt(
@@ -824,8 +870,11 @@ def lines_of_all(
         lines = lines_of(change, paint)
         if removed_keys and change.kind == "added" and _is_item_of_dict(change):
             # `1` and `"1"` print alike, so that the change would look like none
+            key = change.path[-1].key
             keys = removed_keys.get(_key_place(change), ())
-            sentence = other_type(change.path[-1].key, keys)
+            sentence = other_type(key, keys)
+            if any(_have_same_letters(key, other_key) for other_key in keys):
+                sentence = _LETTERS_NOTE
             if sentence:
                 lines[0] += f", {escape_controls(sentence)}"
         if note is not None:
@@ -840,8 +889,8 @@ def _is_item_of_dict(change: Change) -> bool:
 
 
 def _key_place(change: Change) -> tuple[str, str]:
-    """Return the text of a dict's path, and that of a key without its type."""
-    return str(change.path.parent), bare_text(change.path[-1].key)
+    """Return the text of a dict's path, and that of a key as it looks."""
+    return str(change.path.parent), _composed(bare_text(change.path[-1].key))
 
 
 def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:

@@ -239,12 +239,21 @@ def test_nothing_is_an_error_that_helps():
         "[0], ['a.b'] and 1 more",
         "optim.lr.x": "optim.lr is a leaf: 0.1",
         "model.sise": "did you mean model.size? the Linear at model has size, w",
+        "layers['0'].**": "the list at layers has [0], [1], [2]; the str '0' is not "
+        "the int 0",
+        "lyers[0].**": "did you mean layers[0].**? the dict at the root has layers, "
+        "model, [0], ['a.b'], optim and 1 more",
+        "layers[0].*.**.w": "the tree has 16 leaves; nearest: layers[0].w, optim.wd, "
+        "['a.b']['w*'], point.y, point.x",
         "**.bais": "the tree has 16 leaves; nearest: layers[0].bias, point.y, "
         "point.x, optim.wd, optim.lr",
     }.items():
         with pytest.raises(PathError) as caught:
             lw.at(CONFIG)[pattern].get()
         assert str(caught.value) == f"no match for {pattern!r}: {text}"
+    by_number = {"layers": {"0": {"w": 1}}, "head": {"w": 1}}
+    with pytest.raises(PathError, match="layers has 0; the int 0 is not the str '0'"):
+        lw.at(by_number)["layers[0].**"].get()
     named = [{"name": "web"}, {"name": "a b"}]  # by what one can select them
     with pytest.raises(PathError, match=r"root has \[name='web'\], \[name='a b'\]"):
         lw.at(named)["wep"].get()

@@ -943,11 +943,23 @@ def no_match(
     """Return the error for a selector that has no match below a place."""
     context = context.below(start.path)
     steps = what.steps
-    if steps is None or DEEP in steps:
+    if steps is None or _leads_deep(steps, start.value, context):
         reason = _nearest_leaves(steps, start.value, context)
     else:
         reason = _first_missing(steps, start.value, context)
     return PathError(f"no match for {what.text!r}: {reason}")
+
+
+def _leads_deep(
+    steps: Sequence[Step],
+    tree: Any,
+    context: Context,
+) -> bool:
+    """Return whether the steps of a pattern before its first `**` have a match."""
+    if DEEP not in steps:
+        return False
+    steps_before = steps[: steps.index(DEEP)]
+    return bool(find(tree, steps_before, context))
 
 
 def _nearest_leaves(

@@ -290,12 +290,12 @@ def test_a_file_is_written_anew():
         ("a: On  # c\n", "a=off", "a: off  # c\n"),
         ("a:\n- no\n- x\n", "a[0]=YES", "a:\n- YES\n- x\n"),
         ("a: &x yes\n", "a=no", "a: &x no\n"),
-        ("a: y\n", "a=no", "a: no\n"),
         # what was no boolean for YAML 1.1 does not become one
         ("a: 'yes'\n", "a=no", "a: 'no'\n"),
         ('a: "yes"\n', "a=no", 'a: "no"\n'),
         ("a: x\n", "a=no", "a: 'no'\n"),
         ("a: yEs\n", "a=no", "a: 'no'\n"),
+        ("a: y\n", "a=no", "a: 'no'\n"),  # a text for PyYAML
         ("a: !!str yes\n", "a=no", "a: 'no'\n"),
         ("a: yes\n", "a=x", "a: x\n"),
         ("a: yes\n", "a='1:30'", "a: '1:30'\n"),

@@ -58,7 +58,7 @@ _MISREAD: Final = re.compile(
     r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+"
 )
 """Plain text in YAML 1.2, something else in 1.1."""
-_OLD_BOOLEAN: Final = re.compile("y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF")
+_OLD_BOOLEAN: Final = re.compile("yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF")
 
 
 def read_yaml(text: str, written: bool) -> Document:

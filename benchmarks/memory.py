@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from libraries import Library, jax, leafwise, optree
-from reports import PERFORMANCE, conditions, replace_section, table_row
+from reports import MEASUREMENTS, conditions, replace_section, table_row
 from trees import LARGE
 
 from leafwise import tree_leaves
@@ -126,7 +126,7 @@ def main() -> int:
     ]
     print("\n".join(lines))
     if options.write:
-        replace_section(PERFORMANCE, "memory", lines)
+        replace_section(MEASUREMENTS, "memory", lines)
     return 0
 
 

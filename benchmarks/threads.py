@@ -12,6 +12,7 @@ add up those of both threads.
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import sys
 import threading
@@ -29,6 +30,10 @@ THREADS = 2
 TITLES = ("config, 29 leaves", "transformer dict, 198 leaves")
 
 Call = Callable[[Any], Any]
+
+# Threads that use one object wait for each other to count its references, and the
+# trees of these benchmarks are made of constants.
+_NUMBERS = itertools.count(1000)
 
 
 def identity(leaf: Any) -> Any:
@@ -60,6 +65,11 @@ OPERATIONS: dict[str, Call] = {
 }
 
 
+def with_own_leaves(tree: Any) -> Any:
+    """Return a tree of numbers that no other tree has."""
+    return lw.tree_map(lambda _: float(next(_NUMBERS)), tree)
+
+
 def seconds_of(operation: Call, trees: list[Any], calls: int) -> float:
     """Return how long threads take that each walk a tree of their own."""
     start_line = threading.Barrier(len(trees) + 1)
@@ -81,7 +91,7 @@ def seconds_of(operation: Call, trees: list[Any], calls: int) -> float:
 
 def scaling(operation: Call, make: Callable[[], Any], *, quick: bool) -> float:
     """Return how many times as many calls two threads make as one in the same time."""
-    trees = [make() for _ in range(THREADS)]
+    trees = [with_own_leaves(make()) for _ in range(THREADS)]
     for tree in trees:
         for _ in range(300):  # the engine compiles a structure after 256 uses at most
             operation(tree)

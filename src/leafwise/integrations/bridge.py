@@ -166,6 +166,10 @@ def watch_compiler() -> None:
 # ---------------------------------------------------- registering in frameworks
 
 
+def _do_nothing(*_: object) -> None:
+    """Stand for what a framework does not need."""
+
+
 class Target(NamedTuple):
     """How a framework takes a class: the `TARGET` in the module of its name.
 
@@ -179,8 +183,8 @@ class Target(NamedTuple):
     """
 
     register: Callable[[Any, type, NodeType], None]
-    register_again: Callable[[type, NodeType | None], None] = lambda _cls, _type: None
-    begin: Callable[[], None] = lambda: None
+    register_again: Callable[[type, NodeType | None], None] = _do_nothing
+    begin: Callable[[], None] = _do_nothing
 
 
 IS_REGISTERED: Final = ""

@@ -94,28 +94,33 @@ def tree_reduce(
     leaves = context.leaves(tree)
     if not leaves and initializer is MISSING:
         raise TypeError("tree_reduce of a tree without leaves needs an initializer")
-    leaves_left = iter(leaves)  # says after a failure how far the fold had come
-    try:
+
+    def reduce(leaves_left: Iterator[Any]) -> Any:
         if initializer is MISSING:
             return functools.reduce(function, leaves_left)
         return functools.reduce(function, leaves_left, initializer)
-    except Exception as error:
-        _locate_fold(error, tree, context, leaves_left)
-        raise
+
+    return _folded(reduce, leaves, tree, context)
 
 
-def _locate_fold(
-    error: Exception,
+def _folded(
+    fold: Callable[[Iterator[Any]], T],
+    leaves: list[Any],
     tree: Any,
     context: Context,
-    leaves_left: Iterator[Any],
-) -> None:
-    """Add to an error which leaf a fold had come to.
+) -> T:
+    """Return what a function makes of the leaves of a tree.
 
-    The tree is read again, since only a failure needs its structure.
+    If it fails, the error says which leaf it had come to. The tree is read again then,
+    since only a failure needs its structure.
     """
-    leaves, treedef = context.flatten(tree)
-    locate_call(error, functools.reduce, [leaves], treedef, leaves_left)
+    leaves_left = iter(leaves)  # says after a failure how far the fold had come
+    try:
+        return fold(leaves_left)
+    except Exception as error:
+        all_leaves, treedef = context.flatten(tree)
+        locate_call(error, functools.reduce, [all_leaves], treedef, leaves_left)
+        raise
 
 
 def tree_all(
@@ -142,12 +147,7 @@ def tree_all(
         (False, True)
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves_left = iter(context.leaves(tree))
-    try:
-        return all(leaves_left)
-    except Exception as error:
-        _locate_fold(error, tree, context, leaves_left)
-        raise
+    return _folded(all, context.leaves(tree), tree, context)
 
 
 def tree_any(
@@ -174,12 +174,7 @@ def tree_any(
         (True, False)
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves_left = iter(context.leaves(tree))
-    try:
-        return any(leaves_left)
-    except Exception as error:
-        _locate_fold(error, tree, context, leaves_left)
-        raise
+    return _folded(any, context.leaves(tree), tree, context)
 
 
 @overload
@@ -225,12 +220,7 @@ def tree_sum(
     if isinstance(start, str | bytes | bytearray):
         # `sum` refuses text; joining takes time in proportion to its length
         return start + type(start)().join(leaves)  # type: ignore[operator]
-    leaves_left = iter(leaves)
-    try:
-        return sum(leaves_left, start)
-    except Exception as error:
-        _locate_fold(error, tree, context, leaves_left)
-        raise
+    return _folded(functools.partial(sum, start=start), leaves, tree, context)
 
 
 def tree_max(
@@ -306,12 +296,7 @@ def _extreme(
 ) -> Any:
     leaves = context.leaves(tree)
     if leaves:
-        leaves_left = iter(leaves)
-        try:
-            return choose(leaves_left, key=key)
-        except Exception as error:
-            _locate_fold(error, tree, context, leaves_left)
-            raise
+        return _folded(functools.partial(choose, key=key), leaves, tree, context)
     if default is MISSING:
         raise ValueError(
             f"tree_{choose.__name__} of a tree without leaves needs a default"
